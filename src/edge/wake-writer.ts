@@ -59,12 +59,8 @@ export class WakeWriter {
     if (this.#waiting.length >= wakeupsWaitingMax) return Promise.resolve('busy');
     return new Promise((answer) => {
       const wake: Wake = { packet, answer, stage: 'waiting', begunMs: 0, timer: null };
-      // Nearly always nothing waits.
-      if (isOpen && this.#waiting.length === 0 && this.#isFree) this.#begin(wake);
-      else {
-        this.#waiting.push(wake);
-        if (isOpen) this.pump();
-      }
+      this.#waiting.push(wake);
+      if (isOpen) this.pump();
       if (wake.stage === 'waiting' || wake.stage === 'sending')
         wake.timer = this.#deps.clock.after(this.#deps.settings.write_deadline_ms, () => this.#overdue(wake));
     });
@@ -72,15 +68,9 @@ export class WakeWriter {
 
   /** Starts the next write if the socket has nothing else to send. */
   pump(): void {
-    const wake = this.#isFree ? this.#waiting.shift() : undefined;
-    if (wake !== undefined) this.#begin(wake);
-  }
-
-  get #isFree(): boolean {
-    return this.#begun === null && this.#socket.writableLength === 0;
-  }
-
-  #begin(wake: Wake): void {
+    if (this.#begun !== null || this.#socket.writableLength > 0) return;
+    const wake = this.#waiting.shift();
+    if (wake === undefined) return;
     this.#begun = wake;
     wake.begunMs = this.#deps.clock.monotonicMs();
     wake.stage = 'sending';

@@ -48,10 +48,8 @@ export class UnprovedBodies {
   /** Calls `verify` when it is the body's turn, possibly at once. The body is complete. */
   await(body: UnprovedBody, verify: () => void): void {
     if (body.state !== 'reading') return;
-    body.verify = verify;
-    if (this.#lines.size === 0 && this.#verifyingBytes < this.#limits.verifyingBytesMax)
-      return this.#begin(body);
     body.state = 'waiting';
+    body.verify = verify;
     const line = this.#lines.get(body.address) ?? new Set();
     this.#lines.set(body.address, line.add(body));
     this.#advance();
