@@ -181,7 +181,9 @@ export class ApiRequest implements UnreadCall, AdmittedCall {
       this.abandon();
       finish('gone');
     });
-    this.#goneListener = () => finish('gone');
+    // Not assigned directly: V8 allocates a function assigned to a property in old memory, and all that it refers to follows.
+    const onGone = (): void => finish('gone');
+    this.#goneListener = onGone;
     this.#response.onData((chunk, isLast) => {
       if (this.#isBodyRead || !this.#open) return;
       bytes += chunk.byteLength;

@@ -26,7 +26,9 @@ function watchIteration<Watched extends Iterable<unknown>>(
   const watched = (): Iterator<unknown> => {
     const iterator = attempt(iterate, failed);
     const next = iterator.next.bind(iterator);
-    iterator.next = () => attempt(next, failed);
+    // Not assigned directly: V8 allocates a function assigned to a property in old memory, and all that it refers to follows.
+    const watchedNext = (): IteratorResult<unknown> => attempt(next, failed);
+    iterator.next = watchedNext;
     return iterator;
   };
   return Object.assign(items, { [Symbol.iterator]: watched });
