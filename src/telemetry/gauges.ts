@@ -16,11 +16,11 @@ export interface MetricSources {
   /** Open connections by listener, without those of the media process. */
   connections(): Readonly<Record<string, number>>;
   /** Live call sessions by state. */
-  calls(): Readonly<Record<LiveCallState, number>>;
+  calls(): Readonly<Record<LiveCallState, number>> | undefined;
   /** Connections at the media listener. */
-  mediaLegs(): Readonly<Record<'device' | 'bridge' | 'idle_bridge' | 'viewer', number>>;
+  mediaLegs(): Readonly<Record<'device' | 'bridge' | 'idle_bridge' | 'viewer', number>> | undefined;
   /** Calls without a bridge, by the resource they wait for. */
-  callsWaiting(): Readonly<Record<'bridge' | 'load' | 'engine', number>>;
+  callsWaiting(): Readonly<Record<'bridge' | 'load' | 'engine', number>> | undefined;
   /** One for each linked media process that has reported its capacity. */
   mediaCapacity(): readonly MediaCapacity[];
   /** Number of media processes that accept legs. */

@@ -39,7 +39,7 @@ export function formatLogLine(line: string, { hasColor, hasDate }: LogTextOption
   ];
   const name = String(level);
   const head = [
-    paint('dim', localTime(Number(time), hasDate)),
+    paint('dim', hasDate ? formatLocalTime(Number(time)) : timeOfDay(Number(time))),
     paint(levelStyles[name] ?? 'dim', name.toUpperCase().padEnd(levelWidth)),
     ...(sources.length === 0 ? [] : [paint('cyan', `[${sources.join(', ')}]`)]),
     showable(String(msg)),
@@ -98,10 +98,16 @@ function indented(block: string): string {
   return showableLines(block).replaceAll(/^/gm, '    ') + '\n';
 }
 
-function localTime(ms: number, hasDate: boolean): string {
+/** `2026-11-20 09:30:00.123`, in the local time zone. */
+export function formatLocalTime(ms: number): string {
   const at = new Date(ms);
-  const two = (part: number): string => String(part).padStart(2, '0');
-  const date = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} `;
-  const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':');
-  return `${hasDate ? date : ''}${time}.${String(at.getMilliseconds()).padStart(3, '0')}`;
+  const digits = (value: number, count = 2): string => String(value).padStart(count, '0');
+  const day = [digits(at.getFullYear(), 4), digits(at.getMonth() + 1), digits(at.getDate())].join('-');
+  const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map((value) => digits(value)).join(':');
+  return `${day} ${time}.${digits(at.getMilliseconds(), 3)}`;
+}
+
+/** Without the date. */
+export function timeOfDay(ms: number): string {
+  return formatLocalTime(ms).slice('2026-11-20 '.length);
 }
