@@ -85,7 +85,7 @@ function heartbeatsOf(actor: DeviceActor | null): DeviceHeartbeats {
   return { sleep: heartbeatOf(actor, 'sleep'), signal: heartbeatOf(actor, 'signal') };
 }
 
-function heartbeatOf(actor: DeviceActor, kind: ConnectionKind): SessionHeartbeat | null {
+export function heartbeatOf(actor: DeviceActor, kind: ConnectionKind): SessionHeartbeat | null {
   const session = actor.session(kind);
   return session === null ? null : { session, heartbeatAt: actor.heartbeatAt(kind) };
 }

@@ -4,10 +4,9 @@ import { siteProcesses } from '../site/site-route.ts';
 import type { StoreHealth } from './store-health.ts';
 import type { Provisioner } from '../../core/devices/provision-devices.ts';
 import type { FrontsFigures } from '../../telemetry/front-gauges.ts';
-import type { ClusterFigures, MetricSources } from '../../telemetry/gauges.ts';
+import type { ClusterFigures, MetricSources, ServerFigures } from '../../telemetry/gauges.ts';
 import type { CallService } from './call-service.ts';
 import type { ListenerConnections } from './listener-connections.ts';
-import type { LiveFigures } from './server-figures.ts';
 
 const noSessions = { sleep: { sessionCount: 0 }, signal: { sessionCount: 0 } };
 
@@ -24,7 +23,7 @@ export interface CountedParts {
   calls: CallService | null;
   provisioner: Pick<Provisioner, 'carryOut'> | null;
   member: { figures(): ClusterFigures | null } | null;
-  figures: LiveFigures | null;
+  figures: ServerFigures | null;
   storeHealth: Pick<StoreHealth, 'figures' | 'foundFault' | 'isDamaged'> | null;
 }
 

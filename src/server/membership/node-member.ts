@@ -6,6 +6,7 @@ import { CallRepository } from '../../cluster/records/call-repository.ts';
 import { NatsMembers } from '../../cluster/membership/nats-members.ts';
 import { NatsPeers } from '../../cluster/nats/nats-peers.ts';
 import type { NodeTransport } from '../../cluster/nats/node-transport.ts';
+import { heartbeatOf } from '../../cluster/ownership/answer-peers.ts';
 import { callLocator } from '../../cluster/ownership/call-ownership.ts';
 import type { LiveSessions } from '../../cluster/ownership/own-slots.ts';
 import { Ownership } from '../../cluster/ownership/ownership.ts';
@@ -231,10 +232,7 @@ function liveSessions(directory: DeviceDirectory): LiveSessions {
   return {
     find(deviceId, connection) {
       const actor = directory.find(deviceId);
-      if (actor === null) return null;
-      const session = actor.session(connection);
-      const heartbeatAt = actor.heartbeatAt(connection);
-      return session === null ? null : { session, heartbeatAt };
+      return actor && heartbeatOf(actor, connection);
     },
   };
 }
