@@ -6,7 +6,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { RequestHistogram } from './request-histogram.ts';
 
 type Labelled = Readonly<Record<string, number>>;
-/** What a gauge reads; without a value now, it is not exposed. */
+/** The value of a gauge; without one it is not exposed. */
 type Reading<Value> = () => Value | null | undefined | Promise<Value | null | undefined>;
 
 export type Instruments = ReturnType<typeof instrumentsOver>;

@@ -75,7 +75,7 @@ export async function findEntry<Entry>(context: CommandContext, kind: KindName, 
   return entry;
 }
 
-/** `secret`: the part that `--replace` makes anew. */
+/** `secret`: the part that `--replace` generates again. */
 export async function refuseExisting(
   context: CommandContext,
   kind: KindName,
