@@ -2,6 +2,7 @@
  * Heartbeats of other members, as these have written them down. A member that hangs is asked about by many at once: its
  * parts are kept for a moment. Source: cluster.md, Record.
  */
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../lib/clock.ts';
 import type { DeviceHeartbeat } from '../../protocol/cluster/stored-values.ts';
 import type { MemberId } from '../../model/cluster.ts';
@@ -30,8 +31,7 @@ interface KeptPart {
 export class HeartbeatReader {
   readonly #kv: HeartbeatStore;
   readonly #clock: Clock;
-  /** Oldest first. */
-  readonly #kept = new Map<string, KeptPart>();
+  readonly #kept = new LRUCache<string, KeptPart>({ max: heartbeatPartsKeptMax });
 
   constructor(kv: HeartbeatStore, clock: Clock) {
     this.#kv = kv;
@@ -63,11 +63,6 @@ export class HeartbeatReader {
     const nowMs = this.#clock.monotonicMs();
     const known = this.#kept.get(key);
     if (known !== undefined && nowMs - known.readAtMs < heartbeatPartKeptMs) return known.heartbeats;
-    this.#kept.delete(key);
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size < heartbeatPartsKeptMax) break;
-      this.#kept.delete(oldest);
-    }
     const heartbeats = this.#read(token, part).then(
       (found) => new Map(found?.heartbeats.map(({ session, heartbeatAt }) => [session, heartbeatAt])),
     );
