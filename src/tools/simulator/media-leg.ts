@@ -7,7 +7,7 @@ import { WebSocket } from 'ws';
 import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../model/limits.ts';
 import { AwaitedItems } from './awaited-items.ts';
 import { LegCounts } from './leg-counts.ts';
-import { opening, type SocketClosed } from './opened-socket.ts';
+import { onFailedOpening, type SocketClosed } from './opened-socket.ts';
 import { decodeFrameHeader, type FrameHeader } from '../../protocol/media/frame-header.ts';
 import type { AudioFrameFormat, SoundShape, UplinkWish } from '../../model/media/sound.ts';
 import type { CallEndReason, ReportedState } from '../../model/call.ts';
@@ -80,7 +80,10 @@ export class MediaLeg {
       if (isBinary) this.#receiveFrame(data);
       else this.#receiveText(JSON.parse(data.toString('utf8')) as LegText);
     });
-    this.#opened = opening(this.#socket, ({ code, reason }) => new LegRefused(code, reason));
+    this.#opened = new Promise((resolve, reject) => {
+      this.#socket.on('open', resolve);
+      onFailedOpening(this.#socket, ({ code, reason }) => new LegRefused(code, reason), reject);
+    });
   }
 
   /** Resolves when the upgrade is accepted. Rejects with LegRefused, or with the socket's error if unreachable. */

@@ -8,21 +8,21 @@ export interface SocketClosed {
 }
 
 /**
- * Resolves when the upgrade is accepted. Rejects with the socket's error if the server is unreachable, with `refusal` if it answers
- * otherwise: `code` is the HTTP status, `reason` the body.
+ * Calls `failed` at once with the socket's error if the server is unreachable, with `refusal` if it answers the upgrade otherwise:
+ * `code` is the HTTP status, `reason` the body. After the upgrade, `close` follows every error and reports the end.
  */
-export function opening(socket: WebSocket, refusal: (answer: SocketClosed) => Error): Promise<void> {
-  return new Promise((resolve, reject) => {
-    socket.on('open', resolve);
-    // After the upgrade, `close` follows every error and reports the end.
-    socket.on('error', reject);
-    socket.on('unexpected-response', (request, response) => {
-      let reason = '';
-      response.on('data', (chunk: Buffer) => (reason += chunk.toString('latin1')));
-      response.on('end', () => {
-        reject(refusal({ code: response.statusCode ?? 0, reason }));
-        request.destroy();
-      });
+export function onFailedOpening(
+  socket: WebSocket,
+  refusal: (answer: SocketClosed) => Error,
+  failed: (error: Error) => void,
+): void {
+  socket.on('error', failed);
+  socket.on('unexpected-response', (request, response) => {
+    let reason = '';
+    response.on('data', (chunk: Buffer) => (reason += chunk.toString('latin1')));
+    response.on('end', () => {
+      failed(refusal({ code: response.statusCode ?? 0, reason }));
+      request.destroy();
     });
   });
 }

@@ -12,7 +12,7 @@ import type { DeviceMessage, WakeCause } from '../../model/signal.ts';
 import { computeSignalMac } from '../../protocol/signal/controller-message.ts';
 import type { Welcome } from '../../protocol/signal/server-message.ts';
 import { AwaitedItems } from './awaited-items.ts';
-import { opening, type SocketClosed } from './opened-socket.ts';
+import { onFailedOpening, type SocketClosed } from './opened-socket.ts';
 
 export interface SignalControllerOptions {
   /** `ws://host:port` or `wss://host:port`. Default path: `/v1/signal`. */
@@ -64,7 +64,7 @@ export class SignalController {
       this.#socket.on('close', (code, reason) => resolve(this.#onClosed({ code, reason: String(reason) })));
     });
     this.#socket.on('message', (text: Buffer) => this.#receive(JSON.parse(text.toString('utf8'))));
-    opening(this.#socket, (answer) => new SignalRefused(answer)).catch(this.#login.reject);
+    onFailedOpening(this.#socket, (answer) => new SignalRefused(answer), this.#login.reject);
   }
 
   /**
