@@ -4,7 +4,6 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../lib/clock.ts';
-import type { DeviceHeartbeat } from '../../protocol/cluster/stored-values.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { heartbeatsParts } from '../../model/limits.ts';
@@ -18,10 +17,7 @@ import { heartbeatPartKeptMs, heartbeatPartsKeptMax } from '../records/row-limit
 /** The bucket that members write their heartbeats into. */
 export type HeartbeatStore = Pick<KvStore, 'find' | 'put' | 'eraseAll'>;
 
-export interface HeartbeatPart {
-  readonly position: number;
-  readonly heartbeats: readonly DeviceHeartbeat[];
-}
+export type HeartbeatPart = Omit<HeartbeatPiece, 'pieces'>;
 
 interface KeptPart {
   readonly readAtMs: number;

@@ -51,8 +51,9 @@ export class WakeupRepository {
   }
 
   /** Rejects with SharedStateUnavailable, within `waitMs`. */
-  find(name: WakeupName, waitMs: number): Promise<WakeupRecord | null> {
-    return answeredWithin(this.#deps.clock, waitMs, this.#find(name));
+  async find(name: WakeupName, waitMs: number): Promise<WakeupRecord | null> {
+    const found = await answeredWithin(this.#deps.clock, waitMs, this.#find(name));
+    return found;
   }
 
   async #find(name: WakeupName): Promise<WakeupRecord | null> {

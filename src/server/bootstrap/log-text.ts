@@ -4,6 +4,7 @@
  */
 import { styleText } from 'node:util';
 import { showable, showableLines } from '../../lib/showable-text.ts';
+import { isJsonObject } from '../../lib/utf8.ts';
 
 type Style = Parameters<typeof styleText>[0];
 type Fields = Readonly<Record<string, unknown>>;
@@ -32,7 +33,8 @@ export function formatLogLine(line: string, { hasColor, hasDate }: LogTextOption
   const paint = (style: Style, text: string): string =>
     hasColor ? styleText(style, text, { validateStream: false }) : text;
   // Lines of a media process have their own fields under `media`.
-  const fields = media === undefined ? rest : isObject(media) ? { ...rest, ...media } : { ...rest, media };
+  const fields =
+    media === undefined ? rest : isJsonObject(media) ? { ...rest, ...media } : { ...rest, media };
   const sources = [
     ...(typeof process === 'number' ? [`process ${process}`] : []),
     ...(media === undefined ? [] : ['media']),
@@ -63,7 +65,7 @@ class ShownFields {
   #add(prefix: string, fields: Fields): void {
     for (const [name, value] of Object.entries(fields))
       if (isError(value)) this.#addError(prefix + name, value);
-      else if (isObject(value)) this.#add(`${prefix}${name}.`, value);
+      else if (isJsonObject(value)) this.#add(`${prefix}${name}.`, value);
       else this.pairs.push([prefix + name, shownValue(value)]);
   }
 
@@ -80,12 +82,8 @@ interface ErrorFields extends Fields {
   readonly message: string;
 }
 
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function isError(value: unknown): value is ErrorFields {
-  return isObject(value) && typeof value['stack'] === 'string' && typeof value['message'] === 'string';
+  return isJsonObject(value) && typeof value['stack'] === 'string' && typeof value['message'] === 'string';
 }
 
 /** Quotes a value that could otherwise be ambiguous. */

@@ -229,10 +229,5 @@ export class NodeMember extends Member {
 
 /** Sessions of this node, for their ownership. */
 function liveSessions(directory: DeviceDirectory): LiveSessions {
-  return {
-    find(deviceId, connection) {
-      const actor = directory.find(deviceId);
-      return actor && heartbeatOf(actor, connection);
-    },
-  };
+  return { find: (deviceId, connection) => heartbeatOf(directory.find(deviceId), connection) };
 }
