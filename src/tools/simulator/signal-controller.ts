@@ -150,6 +150,8 @@ export class SignalController {
       case 'message':
         this.#receiveMessage(message as unknown as DeviceMessage);
         break;
+      default:
+        break;
     }
   }
 
