@@ -1,6 +1,6 @@
 /** The page's interface for views, and small parts of views. */
 import { withQuery, type Client } from './client.ts';
-import { el, freshId, type Attributes } from './dom.ts';
+import { el, freshId, type Attributes, setText } from './dom.ts';
 import { formatMoment } from './text.ts';
 
 export interface Page {
@@ -84,8 +84,7 @@ export class Trouble {
 
   readonly show = (sentence: string | null): void => {
     this.element.hidden = sentence === null;
-    const text = sentence ?? '';
-    if (this.element.textContent !== text) this.element.textContent = text;
+    setText(this.element, sentence ?? '');
   };
 }
 

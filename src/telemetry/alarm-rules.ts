@@ -23,6 +23,7 @@ import {
   type Read,
 } from './alarm-conditions.ts';
 import type { NotedFigures } from './figure-history.ts';
+import { metricOf } from './instruments.ts';
 
 export type AlarmSeverity = 'critical' | 'warning';
 
@@ -226,8 +227,3 @@ export const alarmFigures: NotedFigures = {
   everyMs: alarmsEveryMs,
   kept: alarmFiguresKept,
 };
-
-/** Metrics of the process and of Node.js have no prefix. */
-function metricOf(name: string): string {
-  return /^(?:nodejs_|process_(?:open|max)_)/.test(name) ? name : `reveille_${name}`;
-}

@@ -61,9 +61,7 @@ const plots: NotedFigures = { noted: plotted, everyMs: figuresEveryMs, kept: fig
 
 export class FigureHistory {
   readonly #deps: FigureHistoryDeps;
-  readonly #noted: NotedMetrics;
-  readonly #everyMs: number;
-  readonly #kept: number;
+  readonly #figures: NotedFigures;
   /** Ring buffers with one value per sample; once full, the oldest is at `#count % #kept`. */
   readonly #series = new Map<string, Float64Array>();
   readonly #atMs: Float64Array;
@@ -73,18 +71,16 @@ export class FigureHistory {
   #lastMs = 0;
   #isReading = false;
 
-  constructor(deps: FigureHistoryDeps, { noted, everyMs, kept }: NotedFigures = plots) {
+  constructor(deps: FigureHistoryDeps, figures = plots) {
     this.#deps = deps;
-    this.#noted = noted;
-    this.#everyMs = everyMs;
-    this.#kept = kept;
-    this.#atMs = new Float64Array(kept);
+    this.#figures = figures;
+    this.#atMs = new Float64Array(figures.kept);
   }
 
   /** Samples now, then periodically until cancelled. */
   start(): Cancel {
     void this.record();
-    return this.#deps.clock.every(this.#everyMs, () => void this.record());
+    return this.#deps.clock.every(this.#figures.everyMs, () => void this.record());
   }
 
   /** Never rejects: unreadable figures are skipped, and so is a sample requested while another is being read. */
@@ -92,7 +88,7 @@ export class FigureHistory {
     if (this.#isReading) return;
     this.#isReading = true;
     try {
-      this.#add(readFigures(await this.#deps.exposition.expose(), this.#noted));
+      this.#add(readFigures(await this.#deps.exposition.expose(), this.#figures.noted));
     } catch {
       // The ops listener logs faults of the metrics when it is scraped.
     } finally {
@@ -103,13 +99,13 @@ export class FigureHistory {
   /** Samples after `after`, which is a `next` from an earlier call. */
   read(after: number): FiguresJson {
     // A cursor from before a restart may exceed the count: then all samples are new.
-    const from = Math.max(after > this.#count ? 0 : after, this.#count - this.#kept, 0);
-    const places = Array.from({ length: this.#count - from }, (_, at) => (from + at) % this.#kept);
+    const from = Math.max(after > this.#count ? 0 : after, this.#count - this.#figures.kept, 0);
+    const places = Array.from({ length: this.#count - from }, (_, at) => (from + at) % this.#figures.kept);
     const series = Array.from(this.#series, ([name, values]) => {
       return [name, places.map((place) => numberOrNull(values[place]))] as const;
     });
     return {
-      every_ms: this.#everyMs,
+      every_ms: this.#figures.everyMs,
       next: this.#count,
       at_ms: places.map((place) => this.#atMs[place] ?? 0),
       series: Object.fromEntries(series),
@@ -123,7 +119,7 @@ export class FigureHistory {
 
   /** Time between the oldest sample and the last, milliseconds. */
   get spanMs(): number {
-    return Math.max(0, Math.min(this.#count, this.#kept) - 1) * this.#everyMs;
+    return Math.max(0, Math.min(this.#count, this.#figures.kept) - 1) * this.#figures.everyMs;
   }
 
   /** All label values seen for a metric; empty: it has no label. */
@@ -141,14 +137,14 @@ export class FigureHistory {
 
   /** Value `agoMs` before the last sample; null: none. */
   valueAt(series: string, agoMs: number): number | null {
-    const ago = Math.round(agoMs / this.#everyMs);
-    if (ago >= Math.min(this.#count, this.#kept)) return null;
-    return numberOrNull(this.#series.get(series)?.[(this.#count - 1 - ago) % this.#kept]);
+    const ago = Math.round(agoMs / this.#figures.everyMs);
+    if (ago >= Math.min(this.#count, this.#figures.kept)) return null;
+    return numberOrNull(this.#series.get(series)?.[(this.#count - 1 - ago) % this.#figures.kept]);
   }
 
   /** First value within the last `ms`; null: none. */
   firstWithin(series: string, ms: number): number | null {
-    for (let agoMs = Math.min(ms, this.spanMs); agoMs >= 0; agoMs -= this.#everyMs) {
+    for (let agoMs = Math.min(ms, this.spanMs); agoMs >= 0; agoMs -= this.#figures.everyMs) {
       const value = this.valueAt(series, agoMs);
       if (value !== null) return value;
     }
@@ -156,7 +152,7 @@ export class FigureHistory {
   }
 
   #add(figures: ReadonlyMap<string, number>): void {
-    const place = this.#count % this.#kept;
+    const place = this.#count % this.#figures.kept;
     // The wall clock may step back; plots need ascending times.
     this.#lastMs = Math.max(this.#lastMs + 1, this.#deps.clock.wallMs());
     this.#atMs[place] = this.#lastMs;
@@ -170,7 +166,7 @@ export class FigureHistory {
 
   /** Bounded: labels of metrics come from fixed sets. */
   #seriesOf(name: string): Float64Array {
-    const values = this.#series.get(name) ?? new Float64Array(this.#kept).fill(NaN);
+    const values = this.#series.get(name) ?? new Float64Array(this.#figures.kept).fill(NaN);
     this.#series.set(name, values);
     return values;
   }

@@ -33,7 +33,7 @@ export function declareFrontGauges(
   read: () => FrontsFigures | null,
 ): void {
   const each = (name: string, help: string, of: (front: FrontFigures) => number): void =>
-    labelledGauge(`reveille_front_${name}`, help, 'front', () =>
+    labelledGauge(`front_${name}`, help, 'front', () =>
       Object.fromEntries((read()?.fronts ?? []).map((front) => [front.name, of(front)])),
     );
   each('up', '1 while the API front serves, else 0.', ({ state }) => Number(state === 'up'));
@@ -43,7 +43,7 @@ export function declareFrontGauges(
   each('waiting_calls', 'Calls waiting at each front for the core.', ({ waitingCalls }) => waitingCalls);
   each('open_calls', 'Calls of each front without an answer of the core.', ({ openCalls }) => openCalls);
   const lost = 'Fronts replaced since the start, by reason.';
-  labelledGauge('reveille_front_replacements', lost, 'reason', () => read()?.replacements ?? null);
+  labelledGauge('front_replacements', lost, 'reason', () => read()?.replacements);
   const full = 'Calls refused since the start because too many waited at their front.';
-  gauge('reveille_front_refused_calls', full, () => read()?.refusedCalls ?? null);
+  gauge('front_refused_calls', full, () => read()?.refusedCalls);
 }

@@ -16,11 +16,11 @@ export interface MetricSources {
   /** Open connections by listener, without those of the media process. */
   connections(): Readonly<Record<string, number>>;
   /** Live call sessions by state. */
-  calls(): Readonly<Record<LiveCallState, number>>;
+  calls(): Readonly<Record<LiveCallState, number>> | undefined;
   /** Connections at the media listener. */
-  mediaLegs(): Readonly<Record<'device' | 'bridge' | 'idle_bridge' | 'viewer', number>>;
+  mediaLegs(): Readonly<Record<'device' | 'bridge' | 'idle_bridge' | 'viewer', number>> | undefined;
   /** Calls without a bridge, by the resource they wait for. */
-  callsWaiting(): Readonly<Record<'bridge' | 'load' | 'engine', number>>;
+  callsWaiting(): Readonly<Record<'bridge' | 'load' | 'engine', number>> | undefined;
   /** One for each linked media process that has reported its capacity. */
   mediaCapacity(): readonly MediaCapacity[];
   /** Number of media processes that accept legs. */
@@ -92,16 +92,14 @@ export type GaugeInstruments = Pick<Instruments, 'gauge' | 'labelledGauge' | 'in
 
 export function declareGauges(instruments: GaugeInstruments, sources: MetricSources): void {
   const { gauge, labelledGauge } = instruments;
-  gauge('reveille_sleep_sessions', 'Sleep sessions open now.', () => sources.sleepSessions());
-  gauge('reveille_signal_sessions', 'Signal sessions open now.', () => sources.signalSessions());
-  labelledGauge('reveille_connections', 'Open connections by listener.', 'listener', () =>
-    sources.connections(),
-  );
-  labelledGauge('reveille_calls', 'Live call sessions by state.', 'state', () => sources.calls());
-  labelledGauge('reveille_media_legs', 'Connections at the media listener by kind of leg.', 'leg', () =>
+  gauge('sleep_sessions', 'Sleep sessions open now.', () => sources.sleepSessions());
+  gauge('signal_sessions', 'Signal sessions open now.', () => sources.signalSessions());
+  labelledGauge('connections', 'Open connections by listener.', 'listener', () => sources.connections());
+  labelledGauge('calls', 'Live call sessions by state.', 'state', () => sources.calls());
+  labelledGauge('media_legs', 'Connections at the media listener by kind of leg.', 'leg', () =>
     sources.mediaLegs(),
   );
-  gauge('reveille_media_up', 'Linked media processes that accept legs.', () => sources.mediaUp());
+  gauge('media_up', 'Linked media processes that accept legs.', () => sources.mediaUp());
   declareMediaGauges(labelledGauge, sources);
   declareProcessGauges(instruments, sources);
   declareFrontGauges(instruments, () => sources.fronts());
@@ -113,7 +111,7 @@ export function declareGauges(instruments: GaugeInstruments, sources: MetricSour
 
 function declareStoreGauges(gauge: GaugeInstruments['gauge'], store: () => StoreFigures | null): void {
   const add = (name: string, help: string, read: (figures: StoreFigures) => number): void =>
-    gauge(`reveille_store_${name}`, help, () => readOf(store(), read));
+    gauge(`store_${name}`, help, () => readOf(store(), read));
   add('refuses', 'Processes whose store refuses writes now.', ({ refuses }) => Number(refuses));
   add(
     'damaged_files',
@@ -138,35 +136,32 @@ function declareMediaGauges(labelledGauge: GaugeInstruments['labelledGauge'], so
         ),
     );
   labelledGauge(
-    'reveille_calls_waiting',
+    'calls_waiting',
     'Calls without a bridge by the resource they wait for: a bridge, a lower load, or a decoder.',
     'for',
     () => sources.callsWaiting(),
   );
-  labelledGauge(
-    'reveille_media_worker_load',
-    'Busy share of each transcoding worker, 0 to 1.',
-    'worker',
-    () => byWorker(({ busy }) => busy),
+  labelledGauge('media_worker_load', 'Busy share of each transcoding worker, 0 to 1.', 'worker', () =>
+    byWorker(({ busy }) => busy),
   );
   labelledGauge(
-    'reveille_media_worker_taken',
+    'media_worker_taken',
     'Share of each transcoding worker reserved by its calls, 0 to 1; admission of calls is based on it.',
     'worker',
     () => byWorker(({ taken }) => taken),
   );
-  labelledGauge('reveille_media_room', 'Calls for which each media process has room.', 'media_process', () =>
+  labelledGauge('media_room', 'Calls for which each media process has room.', 'media_process', () =>
     Object.fromEntries(sources.mediaCapacity().map((capacity) => [capacity.process, roomOf(capacity)])),
   );
 }
 
 function declareProcessGauges({ labelledGauge }: GaugeInstruments, sources: MetricSources): void {
   const up = 'With edges: 1 while the core or an edge serves, else 0.';
-  labelledGauge('reveille_process_up', up, 'process', () =>
+  labelledGauge('process_up', up, 'process', () =>
     Object.fromEntries(sources.processes().map(({ name, isUp }) => [name, Number(isUp)])),
   );
   const restarts = 'With edges: restarts of the core and of each local edge.';
-  labelledGauge('reveille_process_restarts', restarts, 'process', () =>
+  labelledGauge('process_restarts', restarts, 'process', () =>
     Object.fromEntries(
       sources.processes().flatMap(({ name, restarts: n }) => (n === null ? [] : [[name, n]])),
     ),
@@ -177,65 +172,49 @@ function declareServerGauges(
   { gauge, labelledGauge, info }: GaugeInstruments,
   server: () => ServerFigures | null,
 ): void {
-  info('reveille_build_info', 'Release and Node.js version; always 1.', ['version', 'node'], () =>
+  info('build_info', 'Release and Node.js version; always 1.', ['version', 'node'], () =>
     server() === null ? null : { version: readVersion(), node: process.versions.node },
   );
-  labelledGauge(
-    'reveille_store_bytes',
-    'Size of each file of the store.',
-    'file',
-    async () => (await server()?.storeBytes()) ?? null,
-  );
+  labelledGauge('store_bytes', 'Size of each file of the store.', 'file', () => server()?.storeBytes());
   const map =
     'Size of the memory map of each file of the store; it grows automatically before the file reaches it.';
-  labelledGauge('reveille_store_map_bytes', map, 'file', () => server()?.storeMapBytes() ?? null);
+  labelledGauge('store_map_bytes', map, 'file', () => server()?.storeMapBytes());
   gauge(
-    'reveille_disk_free_bytes',
+    'disk_free_bytes',
     'Free bytes of the file system of the data directory, as available without root.',
-    async () => (await server()?.disk())?.freeBytes ?? null,
+    async () => (await server()?.disk())?.freeBytes,
   );
   gauge(
-    'reveille_disk_bytes',
+    'disk_bytes',
     'Size of the file system of the data directory.',
-    async () => (await server()?.disk())?.bytes ?? null,
+    async () => (await server()?.disk())?.bytes,
   );
-  labelledGauge(
-    'reveille_registry_entries',
-    'Entries of the registry by kind.',
-    'kind',
-    () => server()?.registryEntries() ?? null,
+  labelledGauge('registry_entries', 'Entries of the registry by kind.', 'kind', () =>
+    server()?.registryEntries(),
   );
   const certificates = 'Expiry time of the certificate of the listener, Unix seconds.';
-  labelledGauge(
-    'reveille_certificate_expiry_timestamp_seconds',
-    certificates,
-    'listener',
-    () => server()?.certificateExpiriesS() ?? null,
+  labelledGauge('certificate_expiry_timestamp_seconds', certificates, 'listener', () =>
+    server()?.certificateExpiriesS(),
   );
-  declareWebhookGauges({ gauge, labelledGauge }, async () => (await server()?.webhooks()) ?? null);
+  declareWebhookGauges({ gauge, labelledGauge }, async () => server()?.webhooks());
 }
 
 /** In a cluster only the delivering node has values. */
 function declareWebhookGauges(
   { gauge, labelledGauge }: Pick<GaugeInstruments, 'gauge' | 'labelledGauge'>,
-  webhooks: () => Promise<WebhookFigures | null>,
+  webhooks: () => Promise<WebhookFigures | null | undefined>,
 ): void {
+  labelledGauge('webhooks', 'Webhooks by state.', 'state', async () => (await webhooks())?.hooks);
   labelledGauge(
-    'reveille_webhooks',
-    'Webhooks by state.',
-    'state',
-    async () => (await webhooks())?.hooks ?? null,
-  );
-  labelledGauge(
-    'reveille_webhook_backlog_events',
+    'webhook_backlog_events',
     'Undelivered webhook events: behind in the log, waiting for a retry, or parked.',
     'state',
-    async () => (await webhooks())?.backlog ?? null,
+    async () => (await webhooks())?.backlog,
   );
   gauge(
-    'reveille_webhook_oldest_event_seconds',
+    'webhook_oldest_event_seconds',
     'Age of the oldest event that is behind or failed; 0: none.',
-    async () => (await webhooks())?.oldestS ?? null,
+    async () => (await webhooks())?.oldestS,
   );
 }
 
@@ -245,7 +224,7 @@ function declareClusterGauges(
   cluster: () => ClusterFigures | null,
 ): void {
   const add = (name: string, help: string, read: (figures: ClusterFigures) => number | null): void =>
-    gauge(`reveille_cluster_${name}`, help, () => readOf(cluster(), read));
+    gauge(`cluster_${name}`, help, () => readOf(cluster(), read));
   add('nats_up', '1 while NATS is connected, else 0.', ({ natsIsThere }) => Number(natsIsThere));
   add('outbox_length', 'Changes not yet published to other members.', ({ outboxLength }) => outboxLength);
   add('event_lag_events', 'Events of the log not yet received by this node.', ({ eventLag }) => eventLag);
@@ -253,5 +232,5 @@ function declareClusterGauges(
   add('registry_lag_changes', registryLag, (figures) => figures.registryLag);
   const age = 'Age of the knowledge about other members.';
   add('knowledge_age_seconds', age, ({ knowledgeAgeMs: ms }) => (ms === null ? null : ms / 1000));
-  labelledGauge('reveille_cluster_members', 'Members by state.', 'state', () => cluster()?.members ?? null);
+  labelledGauge('cluster_members', 'Members by state.', 'state', () => cluster()?.members);
 }

@@ -6,31 +6,37 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { RequestHistogram } from './request-histogram.ts';
 
 type Labelled = Readonly<Record<string, number>>;
-type Later<Value> = Value | Promise<Value>;
+/** The value of a gauge; without one it is not exposed. */
+type Reading<Value> = () => Value | null | undefined | Promise<Value | null | undefined>;
 
 export type Instruments = ReturnType<typeof instrumentsOver>;
+
+/** The full name of a metric: of this program, unless it is one of Node's or of the process. */
+export function metricOf(name: string): string {
+  return /^(?:nodejs_|process_(?:open|max)_)/.test(name) ? name : `reveille_${name}`;
+}
 
 /** Upper bounds of buckets, seconds. */
 const requestBoundsS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** `advance`: called with each count. `requests`: receives the request histograms. */
+/** Names are given without `reveille_`, and those of counters without `_total`. `advance`: called with each count. `requests`: receives the request histograms. */
 export function instrumentsOver(registry: Registry, requests: RequestHistogram[], advance: () => void) {
   const registers = [registry];
 
   function readGauge<Value>(
     [name, help, labelNames]: readonly [name: string, help: string, labelNames: readonly string[]],
-    read: () => Later<Value | null>,
+    read: Reading<Value>,
     set: (gauge: Gauge, value: Value) => void,
   ): void {
     void new Gauge({
-      name,
+      name: metricOf(name),
       help,
       labelNames,
       registers,
       async collect() {
         const value = await readNow(read);
         this.reset();
-        if (value !== null) set(this, value);
+        if (value !== undefined) set(this, value);
         else if (labelNames.length === 0) this.remove();
       },
     });
@@ -46,7 +52,7 @@ export function instrumentsOver(registry: Registry, requests: RequestHistogram[]
     ) {
       const counts = new Map<string, number>(labels.map((label) => [label, 0]));
       void new Counter({
-        name,
+        name: metricOf(`${name}_total`),
         help,
         labelNames: [labelName],
         registers,
@@ -63,19 +69,19 @@ export function instrumentsOver(registry: Registry, requests: RequestHistogram[]
 
     /** A counter without a label; adds several at a time. */
     total(name: string, help: string) {
-      const counter = new Counter({ name, help, registers });
+      const counter = new Counter({ name: metricOf(`${name}_total`), help, registers });
       return (count: number): void => counter.inc(count);
     },
 
     /** `boundsS`: upper bounds of the buckets, seconds, ascending. */
     histogram(name: string, help: string, boundsS = requestBoundsS) {
-      const histogram = new Histogram({ name, help, buckets: boundsS, registers });
+      const histogram = new Histogram({ name: metricOf(name), help, buckets: boundsS, registers });
       return (seconds: number): void => histogram.observe(seconds);
     },
 
     /** A histogram for each route, HTTP status and code; `boundsS` as above. */
     requestHistogram(name: string, help: string, boundsS = requestBoundsS) {
-      const histogram = new RequestHistogram(name, help, boundsS);
+      const histogram = new RequestHistogram(metricOf(name), help, boundsS);
       requests.push(histogram);
       return (route: string, status: number, code: number, seconds: number): void => {
         histogram.observe(route, status, code, seconds);
@@ -84,28 +90,28 @@ export function instrumentsOver(registry: Registry, requests: RequestHistogram[]
     },
 
     /** If `read` returns null or fails, the gauge has no value; so for all gauges below. */
-    gauge(name: string, help: string, read: () => Later<number | null>): void {
+    gauge(name: string, help: string, read: Reading<number>): void {
       readGauge([name, help, []], read, (gauge, value) => gauge.set(value));
     },
 
-    labelledGauge(name: string, help: string, label: string, read: () => Later<Labelled | null>): void {
+    labelledGauge(name: string, help: string, label: string, read: Reading<Labelled>): void {
       readGauge([name, help, [label]], read, (gauge, values) => {
         for (const [of, value] of Object.entries(values)) gauge.set({ [label]: of }, value);
       });
     },
 
     /** Always 1; the information is in the labels. */
-    info(name: string, help: string, labels: readonly string[], read: () => Record<string, string> | null) {
+    info(name: string, help: string, labels: readonly string[], read: Reading<Record<string, string>>) {
       readGauge([name, help, labels], read, (gauge, values) => gauge.set(values, 1));
     },
   };
 }
 
 /** A failed read affects no other metric. */
-async function readNow<Value>(read: () => Later<Value | null>): Promise<Value | null> {
+async function readNow<Value>(read: Reading<Value>): Promise<Value | undefined> {
   try {
-    return await read();
+    return (await read()) ?? undefined;
   } catch {
-    return null;
+    return undefined;
   }
 }

@@ -31,60 +31,42 @@ export function declareMetrics({
   requestHistogram,
 }: Pick<Instruments, 'counter' | 'total' | 'histogram' | 'requestHistogram'>) {
   return {
-    sleepLogin: counter('reveille_sleep_logins_total', 'Sleep logins by result.', 'result', [
-      'accepted',
-      ...sleepRefusals,
-    ]),
-    sleepEnd: counter(
-      'reveille_sleep_ends_total',
-      'Ends of sleep sessions by reason.',
-      'reason',
-      sleepEndReasons,
-    ),
-    signalLogin: counter('reveille_signal_logins_total', 'Signal logins by result.', 'result', [
+    sleepLogin: counter('sleep_logins', 'Sleep logins by result.', 'result', ['accepted', ...sleepRefusals]),
+    sleepEnd: counter('sleep_ends', 'Ends of sleep sessions by reason.', 'reason', sleepEndReasons),
+    signalLogin: counter('signal_logins', 'Signal logins by result.', 'result', [
       'accepted',
       ...signalRefusals,
     ]),
-    signalEnd: counter(
-      'reveille_signal_ends_total',
-      'Ends of signal sessions by reason.',
-      'reason',
-      signalEndReasons,
-    ),
+    signalEnd: counter('signal_ends', 'Ends of signal sessions by reason.', 'reason', signalEndReasons),
     refusedLogin: counter(
-      'reveille_refused_logins_total',
+      'refused_logins',
       'Refused logins of named devices at both ports, by reason.',
       'reason',
       loginRefusals,
     ),
-    wakeup: counter('reveille_wakeups_total', 'Wakeups by outcome.', 'outcome', [
+    wakeup: counter('wakeups', 'Wakeups by outcome.', 'outcome', [
       'accepted',
       'repeated',
       'failed',
       'unknown',
       'refused',
     ]),
-    message: counter('reveille_messages_total', 'Messages to devices by outcome.', 'outcome', [
+    message: counter('messages', 'Messages to devices by outcome.', 'outcome', [
       'acknowledged',
       'unknown',
       'repeated',
       'refused',
     ]),
-    event: counter('reveille_events_total', 'Events committed to the log.', 'type', eventTypes),
+    event: counter('events', 'Events committed to the log.', 'type', eventTypes),
     webhookDelivery: counter(
-      'reveille_webhook_deliveries_total',
+      'webhook_deliveries',
       'Webhook delivery attempts and final results, by result.',
       'result',
       webhookResults,
     ),
-    authFailure: counter<string>(
-      'reveille_auth_failures_total',
-      'Refused signatures by reason.',
-      'reason',
-      [],
-    ),
+    authFailure: counter<string>('auth_failures', 'Refused signatures by reason.', 'reason', []),
     opsAuthFailure: counter(
-      'reveille_ops_auth_failures_total',
+      'ops_auth_failures',
       'Wrong credentials at the ops listener by kind.',
       'credential',
       opsCredentials,
@@ -93,20 +75,16 @@ export function declareMetrics({
      * `issued`: a new session; `renewed`: the same session; `changed`: the same with other media parameters; `repeated`: a repeated
      * signature, with the same answer.
      */
-    callCredentials: counter(
-      'reveille_call_credentials_total',
-      'Requests for call credentials by outcome.',
-      'outcome',
-      ['issued', 'renewed', 'changed', 'repeated', 'refused'],
-    ),
-    callEnd: counter(
-      'reveille_call_ends_total',
-      'Ends of call sessions by reason.',
-      'reason',
-      callEndReasons,
-    ),
+    callCredentials: counter('call_credentials', 'Requests for call credentials by outcome.', 'outcome', [
+      'issued',
+      'renewed',
+      'changed',
+      'repeated',
+      'refused',
+    ]),
+    callEnd: counter('call_ends', 'Ends of call sessions by reason.', 'reason', callEndReasons),
     /** `taken`: changed the call; `repeated`: a known or older state; `stray`: for an ended or other session. */
-    callReport: counter('reveille_call_reports_total', 'Reports of legs by result.', 'result', [
+    callReport: counter('call_reports', 'Reports of legs by result.', 'result', [
       'taken',
       'repeated',
       'stray',
@@ -116,70 +94,60 @@ export function declareMetrics({
      * answer; `dropped`: too many rejections were pending.
      */
     callRejection: counter(
-      'reveille_call_rejections_total',
+      'call_rejections',
       'Calls rejected by controllers without joining, by result.',
       'result',
       ['taken', 'stray', 'unreachable', 'dropped'],
     ),
     bridgeAnswer: counter(
-      'reveille_bridge_answers_total',
+      'bridge_answers',
       'Offers of calls to bridges, by answer.',
       'result',
       bridgeAnswers,
     ),
-    mediaLogin: counter(
-      'reveille_media_logins_total',
-      'Logins of legs at the media listener by result.',
-      'result',
-      ['accepted', ...legRefusals],
-    ),
-    mediaFrames: counter(
-      'reveille_media_frames_total',
-      'Frames of calls by result.',
-      'result',
-      mediaFrameResults,
-    ),
-    peerAsk: counter('reveille_peer_asks_total', 'Requests to other members by result.', 'result', [
+    mediaLogin: counter('media_logins', 'Logins of legs at the media listener by result.', 'result', [
+      'accepted',
+      ...legRefusals,
+    ]),
+    mediaFrames: counter('media_frames', 'Frames of calls by result.', 'result', mediaFrameResults),
+    peerAsk: counter('peer_asks', 'Requests to other members by result.', 'result', [
       'answered',
       'nobody',
       'unsent',
       'unanswered',
     ]),
     mediaRebuilds: total(
-      'reveille_media_rebuilds_total',
+      'media_rebuilds',
       'Scalers and encoders recreated because the size of a source changed.',
     ),
     httpRequest: requestHistogram(
-      'reveille_http_request_duration_seconds',
+      'http_request_duration_seconds',
       'Time from a request to its answer, by route, HTTP status and code.',
     ),
     longPoll: requestHistogram(
-      'reveille_http_long_poll_duration_seconds',
+      'http_long_poll_duration_seconds',
       'Time from a request to its answer for long polls, which are in no other histogram.',
       waitingBoundsS,
     ),
     frontCredentials: histogram(
-      'reveille_front_credentials_seconds',
+      'front_credentials_seconds',
       'Time until a change of credentials is in force at every API front.',
     ),
     wakeupWrite: histogram(
-      'reveille_wakeup_write_seconds',
+      'wakeup_write_seconds',
       'Time from the write of a wake packet until the kernel accepts it.',
     ),
     wakeupToOnline: histogram(
-      'reveille_wakeup_to_online_seconds',
+      'wakeup_to_online_seconds',
       'Time from the accepted write of a wakeup to the signal login that completes it.',
       waitingBoundsS,
     ),
     mediaFrameTime: histogram(
-      'reveille_media_frame_seconds',
+      'media_frame_seconds',
       'Time from the arrival of a frame at the bridge leg to its finished picture.',
     ),
     /** Answered requests only. */
-    peerAnswerTime: histogram(
-      'reveille_peer_ask_seconds',
-      'Time from a request to another member to its answer.',
-    ),
+    peerAnswerTime: histogram('peer_ask_seconds', 'Time from a request to another member to its answer.'),
   };
 }
 

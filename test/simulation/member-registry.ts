@@ -2,7 +2,7 @@
  * The registry of a process with a control plane: changes by operators and applications, published to the other members and
  * the log, in the order of the real control plane. Imports of files, which run in a thread, and the audit log are omitted.
  */
-import { RegistryWriting } from '../../src/server/bootstrap/registry-writing.ts';
+import { registryWriting, type RegistryWriting } from '../../src/server/bootstrap/registry-writing.ts';
 import type { ServerContext } from '../../src/server/bootstrap/server-context.ts';
 import type { Member } from '../../src/server/membership/membership.ts';
 import type { RegistryTables } from '../../src/storage/registry/registry-tables.ts';
@@ -30,7 +30,7 @@ export class MemberRegistry {
     this.#context = context;
     this.#reviewCalls = reviewCalls;
     this.#reviewWebhooks = reviewWebhooks;
-    this.#writing = new RegistryWriting(context, {
+    this.#writing = registryWriting(context, {
       member,
       tables,
       audit: { record: (_intent, act) => act() },
@@ -42,7 +42,7 @@ export class MemberRegistry {
 
   /** Call after the member's `prepare`. */
   start(): Promise<void> {
-    return this.#writing.start();
+    return this.#writing.notices.start();
   }
 
   /** A product, application or webhook was changed here, or a change by another node was applied. */
@@ -58,6 +58,6 @@ export class MemberRegistry {
   }
 
   stop(): Promise<void> {
-    return this.#writing.stop();
+    return this.#writing.notices.stop();
   }
 }

@@ -7,6 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format } from 'prettier';
 import { declareGauges } from '../../src/telemetry/gauges.ts';
+import { metricOf } from '../../src/telemetry/instruments.ts';
 import { declareMetrics } from '../../src/telemetry/telemetry.ts';
 import { checkout } from './checkout.ts';
 import { metricSources } from './metric-sources.ts';
@@ -41,7 +42,7 @@ interface DeclaredMetric {
 export function declaredMetrics(): readonly DeclaredMetric[] {
   const declared: DeclaredMetric[] = [];
   const add = (type: DeclaredMetric['type'], name: string, help: string, ...labels: string[]) => {
-    declared.push({ name, type, labels, help });
+    declared.push({ name: metricOf(name), type, labels, help });
     return () => undefined;
   };
   declareGauges(
@@ -53,8 +54,8 @@ export function declaredMetrics(): readonly DeclaredMetric[] {
     metricSources(),
   );
   declareMetrics({
-    counter: (name, help, label) => add('counter', name, help, label),
-    total: (name, help) => add('counter', name, help),
+    counter: (name, help, label) => add('counter', `${name}_total`, help, label),
+    total: (name, help) => add('counter', `${name}_total`, help),
     histogram: (name, help) => add('histogram', name, help),
     requestHistogram: (name, help) => add('histogram', name, help, 'route', 'status', 'code'),
   });

@@ -2,7 +2,7 @@
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { StreamedDeviceEvents } from '../../src/cluster/events/device-events.ts';
 import { JetStreamSource } from '../../src/cluster/events/jetstream-source.ts';
-import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
+import type { NatsTransport } from '../../src/cluster/nats/node-transport.ts';
 import type { BucketName } from '../../src/cluster/nats/nats-names.ts';
 import { NatsKvStore } from '../../src/cluster/nats/nats-kv-store.ts';
 import { linkTo } from './nats-scene.ts';
@@ -13,7 +13,7 @@ const clock = new SystemClock();
 let made = 0;
 
 /** Each call joins as another node. */
-export function joinNats(url: string): (ending: Ending) => Promise<NatsLink> {
+export function joinNats(url: string): (ending: Ending) => Promise<NatsTransport> {
   const prefix = `test-${(made += 1)}`;
   return async (ending) => {
     const link = await linkTo(ending, url, { prefix });

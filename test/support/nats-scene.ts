@@ -5,7 +5,8 @@ import { SystemClock } from '../../src/lib/system-clock.ts';
 import { NatsMembers } from '../../src/cluster/membership/nats-members.ts';
 import { NatsKvStore } from '../../src/cluster/nats/nats-kv-store.ts';
 import { NatsPeers } from '../../src/cluster/nats/nats-peers.ts';
-import { NatsLink, type NatsLinkOptions } from '../../src/cluster/nats/nats-link.ts';
+import type { NatsLink, NatsLinkOptions } from '../../src/cluster/nats/nats-link.ts';
+import { NatsTransport } from '../../src/cluster/nats/node-transport.ts';
 import { nodeOf, type MemberId, type MemberStatus } from '../../src/model/cluster.ts';
 import type { Log } from '../../src/lib/log.ts';
 import type { PeerHost } from '../../src/core/ports/peers.ts';
@@ -57,8 +58,8 @@ export async function linkTo(
   t: Ending,
   url: string,
   options: Partial<NatsLinkOptions> = {},
-): Promise<NatsLink> {
-  const link = await NatsLink.open({
+): Promise<NatsTransport> {
+  const link = await NatsTransport.open({
     url,
     credentialsPath: null,
     caPath: null,

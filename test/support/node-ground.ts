@@ -1,7 +1,7 @@
 /** The shared state of nodes as one node reaches it: here in memory, over NATS in nats-ground.ts. */
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { DeviceEvents } from '../../src/cluster/events/device-events.ts';
-import type { SharedLink } from '../../src/cluster/ownership/ownership.ts';
+import type { MembersLink } from '../../src/cluster/membership/nats-leases.ts';
 import type { KvStore } from '../../src/cluster/nats/kv-store.ts';
 import type { TailSource } from '../../src/cluster/events/stream-tail.ts';
 import { MemoryBucket, MemoryKvStore } from './memory-kv-store.ts';
@@ -10,7 +10,7 @@ import { FakeLink } from './ownership-scene.ts';
 import type { Ending } from './temporary-store.ts';
 
 export interface NodeGround {
-  readonly link: SharedLink;
+  readonly link: MembersLink;
   readonly rows: KvStore;
   readonly heartbeats: KvStore;
   readonly events: DeviceEvents;

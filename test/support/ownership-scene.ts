@@ -4,7 +4,8 @@
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Cancel, Clock } from '../../src/lib/clock.ts';
-import type { LiveSession, LiveSessions } from '../../src/cluster/ownership/own-slots.ts';
+import type { LiveSessions } from '../../src/cluster/ownership/own-slots.ts';
+import type { SessionHeartbeat } from '../../src/model/peer.ts';
 import { Ownership } from '../../src/cluster/ownership/ownership.ts';
 import { PendingClaims, ClaimedRecords } from '../../src/cluster/ownership/pending-claims.ts';
 import type { KvStore } from '../../src/cluster/nats/kv-store.ts';
@@ -138,7 +139,7 @@ class CommittedRecords extends FakeRecords {
   }
 }
 
-type Held = LiveSession & { readonly loginAtMs: number; heartbeatAt: number };
+type Held = SessionHeartbeat & { readonly loginAtMs: number; heartbeatAt: number };
 
 export interface NodeDeps {
   readonly clock: Clock;

@@ -1,6 +1,5 @@
 /** Registries that are written at one place and read at another, as servers have them. */
 import { EventEmitter, once } from 'node:events';
-import { NatsTransport } from '../../src/cluster/nats/node-transport.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { ApplicationId } from '../../src/model/ids.ts';
 import { NodeRegistry } from '../../src/server/membership/node-registry.ts';
@@ -37,7 +36,7 @@ export async function nodesRegistry(t: Ending, url: string): Promise<SeenRegistr
       news.emit('applied');
     };
     const clock = new SystemClock();
-    const link = new NatsTransport(await join(ending), clock);
+    const link = await join(ending);
     const node = new NodeRegistry({ link, clock, log: new WatchedLog(), tables, applied });
     ending.after(() => node.stop());
     await node.start();

@@ -2,11 +2,10 @@
 import type { Command } from 'commander';
 import type { JsonObject } from '../../model/json.ts';
 import { newCommand, type CommandContext, inContext } from '../shell/command-context.ts';
-import { CommandError } from '../shell/command-error.ts';
 import { collect } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { answerSecret, outputOption, type SecretOptions } from '../shell/secret-file.ts';
-import { addListCommand, addRemoveCommand, isInRegistry } from '../registry/entry-commands.ts';
+import { addListCommand, addRemoveCommand, refuseExisting } from '../registry/entry-commands.ts';
 import { changing } from './ops-action.ts';
 import { opsClient } from './running-server.ts';
 
@@ -57,11 +56,7 @@ interface FreshBridge {
 
 async function addBridge(context: CommandContext, id: string, options: AddOptions): Promise<void> {
   const { app, replace } = options;
-  if (replace !== true && (await isInRegistry(context, 'bridge', id)))
-    throw new CommandError(
-      `bridge ${JSON.stringify(id)} is in the registry already`,
-      'give it a new key with --replace, which invalidates the old one',
-    );
+  if (replace !== true) await refuseExisting(context, 'bridge', id, 'key');
   const body = { bridge_id: id, app_ids: app };
   await answerSecret(context, options, async () => {
     const fresh = await opsClient(context).change<FreshBridge>('/v1/bridge/add', body);

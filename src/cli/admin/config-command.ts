@@ -70,10 +70,10 @@ function jsonOf({ settings: listed, file, file_problem: problem }: SettingsJson)
 function textOf(heading: string, found: SettingsJson, { all = false }: ConfigOptions): string {
   const shown = all ? found.settings : found.settings.filter((each) => !isDefault(each));
   const left = found.settings.length - shown.length;
+  const problem = found.file_problem;
+  const notices = problem === null ? [] : [`a restart would fail: ${problem}`];
   const defaults = left === 0 ? [] : [`${left} settings have their defaults: --all shows them`];
-  return [heading, ...(shown.length === 0 ? [] : [tableOf(shown)]), ...defaults, ...noticesOf(found)].join(
-    '\n',
-  );
+  return [heading, ...(shown.length === 0 ? [] : [tableOf(shown)]), ...defaults, ...notices].join('\n');
 }
 
 function tableOf(settings: readonly SettingJson[]): string {
@@ -91,10 +91,6 @@ function tableOf(settings: readonly SettingJson[]): string {
 }
 
 /** Warns if a restart would fail; else empty. */
-function noticesOf({ file_problem: problem }: SettingsJson): readonly string[] {
-  return problem === null ? [] : [`a restart would fail: ${problem}`];
-}
-
 function isDefault(setting: SettingJson): boolean {
   return !setting.changed && !isOther(setting) && !isChanging(setting);
 }

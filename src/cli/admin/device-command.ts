@@ -18,7 +18,7 @@ import {
 import { alignColumns } from '../shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { answerSecret, outputOption, type SecretOptions } from '../shell/secret-file.ts';
-import { addListCommand, addRemoveCommand, findEntry, isInRegistry } from '../registry/entry-commands.ts';
+import { addListCommand, addRemoveCommand, findEntry, refuseExisting } from '../registry/entry-commands.ts';
 import { changing, makingSecret } from './ops-action.ts';
 import { opsClient } from './running-server.ts';
 
@@ -91,11 +91,7 @@ interface AddOptions extends SecretOptions {
 }
 
 async function addDevice(context: CommandContext, id: string, options: AddOptions): Promise<void> {
-  if (options.replace !== true && (await isInRegistry(context, 'device', id)))
-    throw new CommandError(
-      `device ${JSON.stringify(id)} is in the registry already`,
-      'give it a new secret with --replace, which invalidates the old one',
-    );
+  if (options.replace !== true) await refuseExisting(context, 'device', id, 'secret');
   const { product, secret, expiresAt } = options;
   const entry = { device_id: id, product_id: product, secret, expires_at: expiresAt };
   await answerSecret(context, options, async () => {

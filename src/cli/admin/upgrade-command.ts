@@ -5,7 +5,7 @@ import type { UpgradeBegunJson, UpgradeJson } from '../../server/site/upgrade-ro
 import { pause } from '../../lib/clock.ts';
 import { newCommand, type CommandContext, inContext, untilInterrupted } from '../shell/command-context.ts';
 import { CommandError } from '../shell/command-error.ts';
-import { isYes } from '../shell/dialogue.ts';
+import { confirmAt } from '../shell/dialogue.ts';
 import { nothingChanged } from './ops-client.ts';
 import { OpsUnavailableError } from './ops-refusal.ts';
 import { opsClient } from './running-server.ts';
@@ -53,19 +53,9 @@ async function confirm(context: CommandContext, signal: AbortSignal): Promise<vo
   const closes = `${sessions} sleep sessions of ${local.length} edges; their devices log in again`;
   if (context.openDialogue === null)
     throw new CommandError(`--edges closes ${closes}`, 'run it at a terminal, or add --yes');
-  const dialogue = context.openDialogue();
-  try {
-    context.output.remark(`this closes ${closes}`);
-    if (!isYes((await dialogue.ask('Close them? [y/N]', signal)) ?? '')) throw refused();
-  } catch (error) {
-    throw signal.aborted ? refused() : error;
-  } finally {
-    dialogue.close();
-  }
-}
-
-function refused(): CommandError {
-  return new CommandError('not upgraded: you said no', nothingChanged);
+  context.output.remark(`this closes ${closes}`);
+  const refused = new CommandError('not upgraded: you said no', nothingChanged);
+  await confirmAt(context.openDialogue, 'Close them? [y/N]', signal, refused);
 }
 
 const askEveryMs = 250;

@@ -2,7 +2,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { JsonObject } from '../../model/json.ts';
 import { maskUrl } from '../../model/registry.ts';
-import type { ParkedJson, WebhookJson, FailureJson } from '../../core/ports/webhook-admin.ts';
+import type { FailureJson, ParkedJson, WebhookAnswers, WebhookJson } from '../../core/ports/webhook-admin.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
 import { newCommand, type CommandContext, inContext } from '../shell/command-context.ts';
 import { collect, counted, wholeNumberOption, ageInWords } from '../shell/option-values.ts';
@@ -74,7 +74,7 @@ export function addWebhookCommand(program: Command): void {
   ).action(
     changing('/v1/webhook/test', {
       send: webhookName,
-      describe: ({ delivered, status, reason, took_ms: tookMs }: TestAnswer) =>
+      describe: ({ delivered, status, reason, took_ms: tookMs }: WebhookAnswers['test']) =>
         delivered
           ? `delivered: answered ${status} after ${tookMs} ms`
           : `not delivered: ${reason} (after ${tookMs} ms)`,
@@ -147,17 +147,7 @@ interface ShowAnswer {
   readonly parked: readonly ParkedJson[];
 }
 
-interface TestAnswer {
-  readonly delivered: boolean;
-  readonly status: number | null;
-  readonly reason: string | null;
-  readonly took_ms: number;
-}
-
-interface ReplayAnswer {
-  readonly replayed: number;
-  readonly parked: number;
-}
+type ReplayAnswer = WebhookAnswers['replay'];
 
 async function replayWebhook(context: CommandContext, url: string, options: ReplayOptions): Promise<void> {
   const name = webhookName(url, options);

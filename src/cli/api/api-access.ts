@@ -1,13 +1,14 @@
 /** Access of commands to the signed API: its origin, its certificate, and a client that signs. */
 import type { X509Certificate } from 'node:crypto';
 import type { ConnectionOptions } from 'node:tls';
-import { InvalidArgumentError, type Command } from 'commander';
+import type { Command } from 'commander';
 import type { Clock } from '../../lib/clock.ts';
 import type { FailureCode } from '../../model/codes.ts';
 import { parseOrigin } from '../../client/http-transport.ts';
 import { ReveilleClient, type ApiResult } from '../../client/reveille-client.ts';
 import type { SigningCredential } from '../../protocol/tgv1/sign-request.ts';
 import type { CommandContext } from '../shell/command-context.ts';
+import { optionOf } from '../shell/option-values.ts';
 import { CommandError } from '../shell/command-error.ts';
 import {
   addTrustOptions,
@@ -105,11 +106,7 @@ export function addUrlOption(command: Command): Command {
 }
 
 /** An origin: scheme, host and port. Throws InvalidArgumentError. */
-export function parseOriginOption(text: string): string {
-  const origin = parseOrigin(text);
-  if (origin === null) throw new InvalidArgumentError('Expected an origin like http://127.0.0.1:8080.');
-  return origin;
-}
+export const parseOriginOption = optionOf(parseOrigin, 'Expected an origin like http://127.0.0.1:8080.');
 
 export function answerResult(
   { output }: CommandContext,

@@ -7,20 +7,7 @@ import { decodeCursor } from '../../protocol/rest/events.ts';
 import { parseMoment, parseSpan } from '../shell/option-values.ts';
 import type { WireEvent } from '../../gateways/admin/event-query.ts';
 import { showable } from '../../lib/showable-text.ts';
-
-/** `2026-11-20 09:30:00.123`, in the local time zone. */
-export function formatLocalTime(ms: number): string {
-  const at = new Date(ms);
-  const digits = (value: number, count = 2): string => String(value).padStart(count, '0');
-  const day = [digits(at.getFullYear(), 4), digits(at.getMonth() + 1), digits(at.getDate())].join('-');
-  const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map((value) => digits(value)).join(':');
-  return `${day} ${time}.${digits(at.getMilliseconds(), 3)}`;
-}
-
-/** Without the date. */
-export function timeOfDay(ms: number): string {
-  return formatLocalTime(ms).slice('2026-11-20 '.length);
-}
+import { formatLocalTime } from '../../server/bootstrap/log-text.ts';
 
 /** Width of the longest type, so that lines align. */
 const typeWidth = 'device.wakeup.completed'.length;

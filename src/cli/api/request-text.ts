@@ -8,6 +8,7 @@ import type { Permission } from '../../model/registry.ts';
 import type { HeaderSet } from '../../protocol/tgv1/signing-headers.ts';
 import { hasBody } from '../../protocol/tgv1/signature.ts';
 import { usageError } from '../shell/command-error.ts';
+import { optionOf } from '../shell/option-values.ts';
 
 export interface RequestTarget {
   readonly path: string;
@@ -46,10 +47,10 @@ export function formatTarget({ path, rawQuery }: RequestTarget): string {
 }
 
 /** The method in upper case. Throws InvalidArgumentError. */
-function parseMethod(text: string): string {
-  if (!/^[A-Za-z]{1,16}$/.test(text)) throw new InvalidArgumentError('Expected a method like GET or POST.');
-  return text.toUpperCase();
-}
+const parseMethod = optionOf(
+  (text) => (/^[A-Za-z]{1,16}$/.test(text) ? text.toUpperCase() : null),
+  'Expected a method like GET or POST.',
+);
 
 /** The text itself, or the bytes of the file after `@`; null: no body. Throws a CommandError. */
 export function readRequestBody(method: string, given: string | undefined): Buffer | null {

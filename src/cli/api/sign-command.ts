@@ -1,9 +1,10 @@
 /** `reveille sign`: prints the headers of a signed request, a curl command, or every intermediate value. */
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { explainSigning, type SigningSteps } from '../../protocol/tgv1/sign-request.ts';
 import { parseSigningDate } from '../../protocol/tgv1/signing-headers.ts';
 import { addUrlOption, findApi } from './api-access.ts';
 import { newCommand, type CommandContext, inContext } from '../shell/command-context.ts';
+import { optionOf } from '../shell/option-values.ts';
 import { addCredentialOption, findCredential, type CredentialOptions } from './credential-source.ts';
 import {
   addRequestOptions,
@@ -108,8 +109,7 @@ function indent(text: string): string {
   return text.replaceAll(/^/gm, '  ');
 }
 
-function parseDateOption(text: string): number {
-  const date = parseSigningDate(text);
-  if (date === null) throw new InvalidArgumentError('Expected a date like 20261120T083000Z.');
-  return date.ms;
-}
+const parseDateOption = optionOf(
+  (text) => parseSigningDate(text)?.ms ?? null,
+  'Expected a date like 20261120T083000Z.',
+);

@@ -2,12 +2,12 @@
  * `reveille wake`: sends a signed wakeup, reports its result and, with `--wait`, its outcome.
  * Source: API doc, Endpoint 2; events.md.
  */
-import { InvalidArgumentError, type Command } from 'commander';
+import type { Command } from 'commander';
 import type { ApiResult, ReveilleClient, WakeupData } from '../../client/reveille-client.ts';
 import type { WakeupCode } from '../../model/codes.ts';
 import { addApiOptions, answerResult, withApi, type ApiOptions } from './api-access.ts';
 import { newCommand, type CommandContext, inContext } from '../shell/command-context.ts';
-import { parseRequestIdOption } from '../shell/option-values.ts';
+import { optionOfForm, parseRequestIdOption } from '../shell/option-values.ts';
 import { awaitOutcome, describeOutcome, describeWakeup } from './wakeup-outcome.ts';
 import { showable } from '../../lib/showable-text.ts';
 
@@ -61,8 +61,4 @@ async function notifyOutcome(
   if (outcome.status !== 'completed') process.exitCode = 1;
 }
 
-function parseCustomData(text: string): string {
-  if (!/^0x[0-9a-fA-F]{4}$/.test(text))
-    throw new InvalidArgumentError('Expected 0x and four hexadecimal digits.');
-  return text;
-}
+const parseCustomData = optionOfForm(/^0x[0-9a-fA-F]{4}$/, 'Expected 0x and four hexadecimal digits.');

@@ -7,7 +7,6 @@ import {
   type BackupDeps,
   type WrittenBackup,
 } from '../../storage/backup/backup-file.ts';
-import type { OpenBackup } from '../../storage/backup/backup-writer.ts';
 import {
   newCommand,
   inLocalContext,
@@ -15,7 +14,7 @@ import {
   type CommandContext,
 } from '../shell/command-context.ts';
 import { CommandError, usageError } from '../shell/command-error.ts';
-import { Pace, rowsInWords } from '../shell/pace.ts';
+import { Pace, rowsInWords, secondsSince } from '../shell/pace.ts';
 import { type BackupManifest, countRows } from '../../storage/backup/backup-format.ts';
 import { counted } from '../shell/option-values.ts';
 import { openBackupSource } from './backup-source.ts';
@@ -41,35 +40,50 @@ async function backUp(
   file: string,
   { force = false }: { readonly force?: boolean },
 ): Promise<void> {
-  const { clock, output, dataDirectory } = context;
+  const { clock, dataDirectory } = context;
   const isPipe = file === standardPipe;
   if (isPipe && process.stdout.isTTY)
     throw usageError('a backup cannot be written to a terminal: name a file, or use a pipe');
-  const line = context.newProgressLine();
   const pace = new Pace(clock);
   const startedMs = clock.monotonicMs();
-  await untilInterrupted(async (signal) => {
+  const cancelled = new CommandError('no backup was written', 'it was cancelled');
+  await withProgress(context, cancelled, async (signal, show) => {
     const deps: BackupDeps = {
       signal,
       replaces: force,
-      onProgress: ({ rows, rowsInAll }) => {
-        if (!output.wantsJson) line.show(rowsInWords(pace, 'copying', rows, rowsInAll));
-      },
+      onProgress: ({ rows, rowsInAll }) => show(rowsInWords(pace, 'copying', rows, rowsInAll)),
     };
-    let source: OpenBackup | null = null;
+    const source = await openBackupSource(dataDirectory, clock.wallMs(), signal);
     try {
-      source = await openBackupSource(dataDirectory, clock.wallMs(), signal);
       const written = await (isPipe
         ? passBackup(source.pieces, writeToPipe, deps)
         : writeBackupFile(file, source, deps));
+      const seconds = secondsSince(clock, startedMs);
+      return () => report(context, file, written, seconds);
+    } finally {
+      await source.close();
+    }
+  });
+}
+
+/** `act` resolves to a function that prints its answer, once the line of its progress is cleared. Throws `cancelled` when interrupted. */
+export async function withProgress(
+  context: CommandContext,
+  cancelled: CommandError,
+  act: (signal: AbortSignal, show: (progress: string) => void) => Promise<() => void>,
+): Promise<void> {
+  const line = context.newProgressLine();
+  const show = (progress: string): void => {
+    if (!context.output.wantsJson) line.show(progress);
+  };
+  await untilInterrupted(async (signal) => {
+    try {
+      const answer = await act(signal, show);
       line.clear();
-      report(context, file, written, clock.monotonicMs() - startedMs);
+      answer();
     } catch (error) {
       line.clear();
-      if (signal.aborted) throw new CommandError('no backup was written', 'it was cancelled');
-      throw error;
-    } finally {
-      await source?.close();
+      throw signal.aborted ? cancelled : error;
     }
   });
 }
@@ -82,9 +96,8 @@ function report(
   { output, dataDirectory }: CommandContext,
   file: string,
   { manifest, bytes, sha256 }: WrittenBackup,
-  elapsedMs: number,
+  seconds: number,
 ): void {
-  const seconds = Number((elapsedMs / 1000).toFixed(3));
   const text =
     `backed up ${dataDirectory} in ${seconds.toFixed(1)} s: ${sizeInWords(bytes)}, ${describeContent(manifest)}\n` +
     `sha256 ${sha256}; keep it as secret as the directory`;

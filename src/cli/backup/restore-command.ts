@@ -1,18 +1,12 @@
 /** `reveille restore` and `reveille verify`: read a backup into an empty data directory, or check that it is complete. */
-import { accessSync, constants, statSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { accessSync, constants, createReadStream, statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { restoreBackup, type RestoreDeps } from '../../storage/backup/backup-restore.ts';
 import { backupPieceBytes } from '../../storage/lmdb/store-limits.ts';
-import {
-  newCommand,
-  inLocalContext,
-  untilInterrupted,
-  type CommandContext,
-} from '../shell/command-context.ts';
+import { newCommand, inLocalContext, type CommandContext } from '../shell/command-context.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
-import { describeContent, standardPipe } from './backup-command.ts';
-import { Pace, rowsInWords } from '../shell/pace.ts';
+import { describeContent, standardPipe, withProgress } from './backup-command.ts';
+import { Pace, rowsInWords, secondsSince } from '../shell/pace.ts';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { verifyBackup } from '../../storage/backup/backup-verification.ts';
@@ -33,7 +27,7 @@ async function restore(context: CommandContext, file: string): Promise<void> {
   const startedMs = clock.monotonicMs();
   await readingBackup(context, file, 'restoring', async (source, deps) => {
     const manifest = await restoreBackup(source, dataDirectory, deps);
-    const seconds = Number(((clock.monotonicMs() - startedMs) / 1000).toFixed(3));
+    const seconds = secondsSince(clock, startedMs);
     const text = `restored ${dataDirectory} in ${seconds.toFixed(1)} s: ${describeContent(manifest)}`;
     return () => {
       output.answer({ file, data_dir: dataDirectory, seconds, ...manifest }, text);
@@ -51,24 +45,15 @@ async function readingBackup(
   verb: string,
   act: (source: Source, deps: RestoreDeps) => Promise<() => void>,
 ): Promise<void> {
-  const line = context.newProgressLine();
   const pace = new Pace(context.clock);
   const isPipe = file === standardPipe;
   const bytes = isPipe ? null : sizeOf(file);
-  await untilInterrupted(async (signal) => {
+  await withProgress(context, new CommandError('cancelled, nothing was created'), (signal, show) => {
     const onProgress: RestoreDeps['onProgress'] = ({ phase, done, inAll }) => {
-      if (!context.output.wantsJson && phase === 'restoring') line.show(rowsInWords(pace, verb, done, inAll));
+      if (phase === 'restoring') show(rowsInWords(pace, verb, done, inAll));
     };
     const source: Source = isPipe ? process.stdin : readPieces(file);
-    try {
-      const answer = await act(source, { name: isPipe ? 'the pipe' : file, bytes, signal, onProgress });
-      line.clear();
-      answer();
-    } catch (error) {
-      line.clear();
-      if (signal.aborted) throw new CommandError('cancelled, nothing was created');
-      throw error;
-    }
+    return act(source, { name: isPipe ? 'the pipe' : file, bytes, signal, onProgress });
   });
 }
 
@@ -90,20 +75,7 @@ function sizeOf(file: string): number {
 
 /** Opens the file only when the first chunk is requested, so that an earlier refusal leaves no file open. */
 async function* readPieces(file: string): AsyncGenerator<Buffer, void, undefined> {
-  const handle = await open(file, 'r');
-  try {
-    for (;;) {
-      const { bytesRead, buffer } = await handle.read(
-        Buffer.allocUnsafe(backupPieceBytes),
-        0,
-        backupPieceBytes,
-      );
-      if (bytesRead === 0) return;
-      yield buffer.subarray(0, bytesRead);
-    }
-  } finally {
-    await handle.close();
-  }
+  yield* createReadStream(file, { highWaterMark: backupPieceBytes }) as AsyncIterable<Buffer>;
 }
 
 export function addVerifyCommand(program: Command): void {
@@ -133,7 +105,7 @@ async function verify(
   await readingBackup(context, file, 'unpacking', async (source, deps) => {
     const path = join(place, isPipe ? 'reveille' : basename(file));
     const manifest = await verifyBackup(source, path, deps);
-    const seconds = Number(((clock.monotonicMs() - startedMs) / 1000).toFixed(3));
+    const seconds = secondsSince(clock, startedMs);
     const text = `${deps.name} is complete (${seconds.toFixed(1)} s): ${describeContent(manifest)}`;
     return () => output.answer({ file, seconds, ...manifest }, text);
   });

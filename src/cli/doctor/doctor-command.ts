@@ -1,6 +1,6 @@
 /** `reveille doctor`: checks a machine before it goes live. Exits 1 if a check fails. */
 import type { Command } from 'commander';
-import { examples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
+import { newCommand, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { checkCluster } from './doctor-cluster.ts';
 import { checkDirectory, isOpenable } from '../../server/health/directory-checks.ts';
 import { checkFiles } from '../../server/health/file-checks.ts';
@@ -10,11 +10,12 @@ import type { Finding } from '../../server/health/finding.ts';
 import { counted } from '../shell/option-values.ts';
 
 export function addDoctorCommand(program: Command): void {
-  program
-    .command('doctor')
-    .description('Check this machine and its settings, and advise on each problem. A server may be running.')
-    .addHelpText('after', examples('doctor --config production.json'))
-    .action(inLocalContext(examine));
+  newCommand(
+    program,
+    'doctor',
+    'Check this machine and its settings, and advise on each problem. A server may be running.',
+    '--config production.json',
+  ).action(inLocalContext(examine));
 }
 
 async function examine(context: CommandContext): Promise<void> {

@@ -6,7 +6,12 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { showable } from '../../lib/showable-text.ts';
 import { loadSettings } from '../../server/config/settings.ts';
-import { examples, type CommandContext, inLocalContext, untilInterrupted } from '../shell/command-context.ts';
+import {
+  newCommand,
+  type CommandContext,
+  inLocalContext,
+  untilInterrupted,
+} from '../shell/command-context.ts';
 import { reveilleCommand, usageError } from '../shell/command-error.ts';
 import { isYes, type Dialogue } from '../shell/dialogue.ts';
 import { alignColumns } from '../shell/output.ts';
@@ -26,13 +31,19 @@ import {
 const usualFile = 'reveille.json';
 
 export function addInitCommand(program: Command): void {
-  program
-    .command('init')
-    .description(
-      `Write a settings file (--config, by default ${usualFile}), create a store (--data-dir) with a first application, ` +
-        'product and access key, and print the next commands. Asks at a terminal; with --yes it uses options and ' +
-        'defaults. Overwrites nothing.',
-    )
+  newCommand(
+    program,
+    'init',
+    `Write a settings file (--config, by default ${usualFile}), create a store (--data-dir) with a first application, ` +
+      'product and access key, and print the next commands. Asks at a terminal; with --yes it uses options and ' +
+      'defaults. Overwrites nothing.',
+    '--yes --device DOOR-1',
+    [
+      '--yes --config /etc/reveille.json --data-dir /var/lib/reveille --host 0.0.0.0 --advertise reveille.example ' +
+        '--tls-cert cert.pem --tls-key key.pem --secrets key.json',
+      'for devices elsewhere; key.json is for --credential',
+    ],
+  )
     .option('--host <address>', 'address to listen on; 0.0.0.0: all (default: 127.0.0.1)')
     .option(
       '--port <port>',
@@ -47,14 +58,6 @@ export function addInitCommand(program: Command): void {
     .option('--device <id>', 'a first device (default: none)')
     .option('--secrets <file>', 'a new file for the secrets (default: they are shown once)')
     .option('--yes', 'ask nothing')
-    .addHelpText(
-      'after',
-      examples('init --yes --device DOOR-1', [
-        'init --yes --config /etc/reveille.json --data-dir /var/lib/reveille --host 0.0.0.0 --advertise reveille.example ' +
-          '--tls-cert cert.pem --tls-key key.pem --secrets key.json',
-        'for devices elsewhere; key.json is for --credential',
-      ]),
-    )
     .action(inLocalContext(init));
 }
 

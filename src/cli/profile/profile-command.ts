@@ -1,11 +1,12 @@
 /** `reveille profile …`: manages named remote servers, which `--profile` selects for any command. */
 import { resolve } from 'node:path';
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { messageOf } from '../../lib/result.ts';
 import { readTextFile } from '../../lib/text-file.ts';
 import { parseOriginOption } from '../api/api-access.ts';
 import { readCredentialFile } from '../api/credential-source.ts';
 import { newCommand, inContext, type CommandContext } from '../shell/command-context.ts';
+import { optionOfForm } from '../shell/option-values.ts';
 import { CommandError, usageError } from '../shell/command-error.ts';
 import { tableOf } from '../shell/output.ts';
 import { trustingAuthority } from '../shell/server-trust.ts';
@@ -67,11 +68,7 @@ export function addProfileCommand(program: Command): void {
     .action(inContext(removeProfile));
 }
 
-function parseName(name: string): string {
-  if (!profileName.test(name))
-    throw new InvalidArgumentError('Expected 1-64 characters of A-Z a-z 0-9 _ . -');
-  return name;
-}
+const parseName = optionOfForm(profileName, 'Expected 1-64 characters of A-Z a-z 0-9 _ . -');
 
 function addProfile({ output, settingsSources }: CommandContext, name: string, options: AddOptions): void {
   const { ops, tokenFile, ca } = options;

@@ -11,29 +11,29 @@ import {
   listNames,
   type KindName,
 } from '../../storage/registry/registry-kinds.ts';
+import { changing } from '../admin/ops-action.ts';
 import { opsClient } from '../admin/running-server.ts';
-import { shellWord } from '../shell/command-error.ts';
-import { examples, newCommand, type CommandContext, inContext } from '../shell/command-context.ts';
+import { CommandError, shellWord } from '../shell/command-error.ts';
+import { newCommand, type CommandContext, inContext } from '../shell/command-context.ts';
 import { wholeNumberOption } from '../shell/option-values.ts';
 import { alignColumns, type Cell } from '../shell/output.ts';
 
 /** `example`: an id for the help. */
 export function addShowCommand(group: Command, kind: KindName, example: string): void {
-  group
-    .command('show')
-    .description(`Show the registry entry of the ${kind}.`)
+  newCommand(group, 'show', `Show the registry entry of the ${kind}.`, example)
     .argument('<id>', `the ${kind}`)
-    .addHelpText('after', examples(`${kind} show ${example}`))
     .action(inContext((context, id: string) => showEntry(context, kind, id)));
 }
 
 export function addRemoveCommand(group: Command, kind: KindName, example: string, sentence: string): void {
-  group
-    .command('remove')
-    .description(sentence)
+  newCommand(group, 'remove', sentence, example)
     .argument('<id>', `the ${kind}`)
-    .addHelpText('after', examples(`${kind} remove ${example}`))
-    .action(inContext((context, id: string) => removeEntry(context, kind, id)));
+    .action(
+      changing(`/v1/${kind}/remove`, {
+        send: (id: string) => ({ [idKeys[kind]]: id }),
+        describe: (_removed, _context, id) => `${showable(id)} is removed`,
+      }),
+    );
 }
 
 /** Also used as `registry list KIND`. */
@@ -69,19 +69,24 @@ async function showEntry(context: CommandContext, kind: KindName, id: string): P
   context.output.answer({ [kind]: entry }, alignColumns(rows));
 }
 
-async function removeEntry(context: CommandContext, kind: KindName, id: string): Promise<void> {
-  const removed = await opsClient(context).change<object>(`/v1/${kind}/remove`, { [idKeys[kind]]: id });
-  context.output.answer(removed, `${showable(id)} is removed`);
-}
-
 /** Throws a MissingError if there is none. */
 export async function findEntry<Entry>(context: CommandContext, kind: KindName, id: string): Promise<Entry> {
   const { entry } = await opsClient(context).ask<{ entry: Entry }>('/v1/registry/entry', { kind, id });
   return entry;
 }
 
-export async function isInRegistry(context: CommandContext, kind: KindName, id: string): Promise<boolean> {
-  return (await opsClient(context).findEntry(kind, id)) !== null;
+/** `secret`: the part that `--replace` generates again. */
+export async function refuseExisting(
+  context: CommandContext,
+  kind: KindName,
+  id: string,
+  secret: 'key' | 'secret',
+): Promise<void> {
+  if ((await opsClient(context).findEntry(kind, id)) === null) return;
+  throw new CommandError(
+    `${kind} ${JSON.stringify(id)} is in the registry already`,
+    `give it a new ${secret} with --replace, which invalidates the old one`,
+  );
 }
 
 interface ListOptions {

@@ -38,10 +38,10 @@ export function describeDeleted({ deleted, deleted_ids: ids }: ImportReportJson)
   return parts.length === 0 ? null : parts.join(', ');
 }
 
-export function describeImported({ counts }: ImportReportJson, elapsedMs: number): string {
+export function describeImported({ counts }: ImportReportJson, seconds: number): string {
   const entries = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  const pace = Math.round(entries / Math.max(elapsedMs / 1000, 0.001));
-  return `imported ${describeCounts(counts)} in ${(elapsedMs / 1000).toFixed(1)} s (${pace} entries/s)`;
+  const pace = Math.round(entries / Math.max(seconds, 0.001));
+  return `imported ${describeCounts(counts)} in ${seconds.toFixed(1)} s (${pace} entries/s)`;
 }
 
 /** `2 applications, 1 device`; omits kinds without entries. */

@@ -3,26 +3,31 @@ import type { Command } from 'commander';
 import { messageOf } from '../../lib/result.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { readJsonFile } from '../../lib/text-file.ts';
-import type { JsonObject } from '../../model/json.ts';
-import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { newCommand } from '../shell/command-context.ts';
 import { CommandError } from '../shell/command-error.ts';
 import { collect } from '../shell/option-values.ts';
-import { opsClient } from '../admin/running-server.ts';
+import { changing } from '../admin/ops-action.ts';
 import { addListCommand, addRemoveCommand, addShowCommand } from './entry-commands.ts';
 
 export function addProductCommand(program: Command): void {
   const product = program
     .command('product')
     .description('Add, list, show or remove products, the common properties of devices.');
-  product
-    .command('add')
-    .description('Add a product.')
+  newCommand(product, 'add', 'Add a product.', 'doorbell --app 2818153 --defaults doorbell.json')
     .argument('<id>', '1-255 bytes of UTF-8 without control characters')
     .requiredOption('--app <id>', 'an application that may call its devices; may be repeated', collect)
     .option('--defaults <file>', 'JSON: the defaults of its devices, as in a registry file')
     .option('--replace', 'change an existing product; without --defaults it keeps its own')
-    .addHelpText('after', examples('product add doorbell --app 2818153 --defaults doorbell.json'))
-    .action(inContext(addProduct));
+    .action(
+      changing('/v1/product/add', {
+        send: (id: string, { app, defaults: file, replace }: AddOptions) => {
+          const defaults = file === undefined ? {} : { defaults: readJson(file) };
+          return { product_id: id, app_ids: app, ...defaults, replace };
+        },
+        describe: (_product, _context, id, { app }) =>
+          `added product ${showable(id)} of ${app.map(showable).join(', ')}`,
+      }),
+    );
   addListCommand(product, 'product', 'doorbell');
   addShowCommand(product, 'product', 'doorbell');
   addRemoveCommand(product, 'product', 'doorbell', 'Remove a product that has no devices.');
@@ -33,18 +38,6 @@ interface AddOptions {
   readonly app: readonly string[];
   readonly defaults?: string;
   readonly replace?: boolean;
-}
-
-async function addProduct(
-  context: CommandContext,
-  id: string,
-  { app, defaults: file, replace = false }: AddOptions,
-): Promise<void> {
-  const defaults = file === undefined ? {} : { defaults: readJson(file) };
-  const body = { product_id: id, app_ids: app, ...defaults, replace };
-  const { product } = await opsClient(context).change<{ product: JsonObject }>('/v1/product/add', body);
-  const apps = app.map(showable).join(', ');
-  context.output.answer({ product }, `added product ${showable(id)} of ${apps}`);
 }
 
 function readJson(file: string): unknown {

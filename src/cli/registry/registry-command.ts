@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Argument, Option, type Command } from 'commander';
 import { listNames } from '../../storage/registry/registry-kinds.ts';
-import { examples, type CommandContext, inContext, inLocalContext } from '../shell/command-context.ts';
+import { newCommand, type CommandContext, inContext, inLocalContext } from '../shell/command-context.ts';
 import { withRegistry } from '../admin/local-registry.ts';
 import { CommandError } from '../shell/command-error.ts';
 import { causeOf } from '../../storage/lmdb/store-fault.ts';
@@ -20,9 +20,12 @@ export function addRegistryCommand(program: Command): void {
       'Import, export and list applications, credentials, products, devices, webhooks and bridges.',
     );
   addImportCommand(registry);
-  registry
-    .command('export')
-    .description('Write the registry of this machine as a file for an import; secrets are masked.')
+  newCommand(
+    registry,
+    'export',
+    'Write the registry of this machine as a file for an import; secrets are masked.',
+    '--with-secrets --output registry.json',
+  )
     .option('--with-secrets', 'include secrets; a masked file cannot be imported')
     .addOption(
       new Option('--format <form>', 'one document, or one entry per line')
@@ -30,16 +33,15 @@ export function addRegistryCommand(program: Command): void {
         .default('json'),
     )
     .option('--output <file>', 'a file with mode 0600, instead of standard output')
-    .addHelpText('after', examples('registry export --with-secrets --output registry.json'))
     .action(inLocalContext(exportRegistryFile));
   const kinds = new Argument('[kind]', 'the kind of entries to list (default: the number of each kind)');
-  const list = registry
-    .command('list')
-    .description('List entries in the order of their ids; secrets are masked.')
-    .addArgument(kinds.choices(Object.values(listNames)));
-  addPageOptions(list)
-    .addHelpText('after', examples('registry list devices --limit 100 --after DOOR-0100'))
-    .action(inContext(listEntries));
+  const list = newCommand(
+    registry,
+    'list',
+    'List entries in the order of their ids; secrets are masked.',
+    'devices --limit 100 --after DOOR-0100',
+  );
+  addPageOptions(list.addArgument(kinds.choices(Object.values(listNames)))).action(inContext(listEntries));
 }
 
 interface ExportOptions {

@@ -6,32 +6,27 @@ import { accessSync, constants } from 'node:fs';
 import type { Command } from 'commander';
 import type { ImportReportJson, ImportTerms } from '../../gateways/admin/import-query.ts';
 import type { DeletionLimit } from '../../storage/registry/import-changes.ts';
-import { examples, type CommandContext, inContext, untilInterrupted } from '../shell/command-context.ts';
+import { newCommand, type CommandContext, inContext, untilInterrupted } from '../shell/command-context.ts';
 import { CommandError } from '../shell/command-error.ts';
-import { isYes } from '../shell/dialogue.ts';
+import { confirmAt } from '../shell/dialogue.ts';
 import { importAtRest } from '../admin/local-registry.ts';
 import { describeChanges, describeDeleted, describeImported, describeProgress } from './import-view.ts';
 import { nothingChanged, type FileWatch } from '../admin/ops-client.ts';
 import { findOpsClient } from '../admin/running-server.ts';
-import { Pace } from '../shell/pace.ts';
+import { Pace, secondsSince } from '../shell/pace.ts';
 
 export function addImportCommand(registry: Command): void {
-  registry
-    .command('import')
-    .description(
-      'Import a registry file, JSON or NDJSON: one transaction, all or nothing. Ctrl-C cancels it.',
-    )
+  newCommand(
+    registry,
+    'import',
+    'Import a registry file, JSON or NDJSON: one transaction, all or nothing. Ctrl-C cancels it.',
+    ['registry.json', 'into the running server, or into the store at rest'],
+    'devices.ndjson --replace --dry-run',
+  )
     .argument('<file>', 'a registry document, or NDJSON with one entry per line')
     .option('--replace', 'delete all entries that the file does not contain')
     .option('--dry-run', 'show the changes without making them')
     .option('--yes', 'delete without asking, even more than a tenth of the entries of a kind')
-    .addHelpText(
-      'after',
-      examples(
-        ['registry import registry.json', 'into the running server, or into the store at rest'],
-        'registry import devices.ndjson --replace --dry-run',
-      ),
-    )
     .action(inContext(importRegistryFile));
 }
 
@@ -60,10 +55,6 @@ async function importRegistryFile(
   });
 }
 
-function refused(): CommandError {
-  return new CommandError('not imported', nothingChanged);
-}
-
 type ImportFile = (terms: ImportTerms, watch: FileWatch) => Promise<ImportReportJson>;
 
 class Importing {
@@ -88,14 +79,8 @@ class Importing {
     const deleted = describeDeleted(report);
     if (deleted === null) return {};
     output.remark(`${describeChanges(report)}\nThis would delete ${deleted} of ${this.#target}.`);
-    const dialogue = openDialogue();
-    try {
-      if (!isYes((await dialogue.ask('Delete them? [y/N]', signal)) ?? '')) throw refused();
-    } catch (error) {
-      throw signal.aborted ? refused() : error;
-    } finally {
-      dialogue.close();
-    }
+    const refused = new CommandError('not imported', nothingChanged);
+    await confirmAt(openDialogue, 'Delete them? [y/N]', signal, refused);
     return report.deleted ?? {};
   }
 
@@ -103,9 +88,8 @@ class Importing {
     const { clock, output } = this.#context;
     const startedMs = clock.monotonicMs();
     const report = await this.#send(terms, signal);
-    const elapsedMs = clock.monotonicMs() - startedMs;
+    const seconds = secondsSince(clock, startedMs);
     const { counts, changes, deleted_ids, dry_run } = report;
-    const seconds = Number((elapsedMs / 1000).toFixed(3));
     const json = {
       file: this.#file,
       replaced: terms.replace,
@@ -115,12 +99,12 @@ class Importing {
       changes,
       deleted_ids,
     };
-    output.answer(json, dry_run ? this.#describeDryRun(report) : this.#describeDone(report, elapsedMs));
+    output.answer(json, dry_run ? this.#describeDryRun(report) : this.#describeDone(report, seconds));
     if (signal.aborted && !dry_run) output.remark('too late to cancel: the import was committed already');
   }
 
-  #describeDone(report: ImportReportJson, elapsedMs: number): string {
-    return `${describeImported(report, elapsedMs)} into ${this.#target}\n${describeChanges(report)}`;
+  #describeDone(report: ImportReportJson, seconds: number): string {
+    return `${describeImported(report, seconds)} into ${this.#target}\n${describeChanges(report)}`;
   }
 
   #describeDryRun(report: ImportReportJson): string {

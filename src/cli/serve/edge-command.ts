@@ -9,12 +9,11 @@ import { readLinkKey } from '../../lib/link/link-key.ts';
 import { connectPsk } from '../../lib/link/psk-transport.ts';
 import { LoopProgress } from '../../lib/loop-progress.ts';
 import { readVersion } from '../../lib/package-version.ts';
-import { openLog } from '../../server/bootstrap/logging.ts';
 import { msgpackWithoutNative } from '../../server/children/child-environment.ts';
 import { reportExposedFiles } from '../../server/config/risks.ts';
 import { newCommand, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { usageError } from '../shell/command-error.ts';
-import { checkEdgeStart, exitOnUnexpectedErrors, onHangup, refuseStart, stopSignal } from './serving-end.ts';
+import { beginServing, checkEdgeStart, refuseStart, serveElsewhere } from './serving-end.ts';
 
 export function addEdgeCommand(program: Command): void {
   newCommand(
@@ -48,10 +47,8 @@ async function serveEdge(context: CommandContext, given: EdgeOptions): Promise<v
     throw usageError(
       'an edge needs --core, the edges.listen of its core, and --key-file, the key that both share',
     );
-  const logging = openLog(settings.log);
-  const { log } = logging;
-  exitOnUnexpectedErrors(logging);
-  const stopping = stopSignal();
+  const serving = beginServing(settings);
+  const { log, announce } = serving;
   checkEdgeStart(settings);
   reportExposedFiles(settings, log);
   if (edge.advertise.length === 0 && reachableHere(edge.listen).host !== edge.listen.host)
@@ -74,16 +71,7 @@ async function serveEdge(context: CommandContext, given: EdgeOptions): Promise<v
     log,
     release: readVersion(),
     connect: () => connectPsk({ ...core, key }, edgePsk, clock),
-    onListening: (address) =>
-      logging.announce({ listeners: { sleep: formatListenAddress(address) } }, 'ready'),
+    onListening: (address) => announce({ listeners: { sleep: formatListenAddress(address) } }, 'ready'),
   });
-  void stopping.then((signal) => {
-    log.info({ signal }, 'stopping');
-    void holder.stop();
-  });
-  onHangup(() => holder.reloadTls());
-  await holder.run().catch(refuseStart);
-  log.info({}, 'stopped');
-  await logging.close();
-  process.exit(0);
+  await serveElsewhere(serving, holder);
 }

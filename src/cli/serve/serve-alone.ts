@@ -1,26 +1,23 @@
 /** `reveille serve` as a single process, which also holds the sleep connections. Source: running.md, Stopping. */
-import { openLog } from '../../server/bootstrap/logging.ts';
 import { startMediaChild, type MediaCarrier } from '../../server/children/media-child.ts';
 import { frontCount } from '../../server/config/derived-settings.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { firstStartNotice, seedFirstStart } from './first-start.ts';
 import {
   announceConsole,
+  beginServing,
   checkStart,
   consoleUrl,
-  exitOnUnexpectedErrors,
   onHangup,
   refuseStart,
-  stopSignal,
+  serveUntilStopped,
 } from './serving-end.ts';
 
 /** `isDemoAsked`: an empty store gets demo entries. Never resolves: the process exits. */
 export async function serveAlone(context: CommandContext, isDemoAsked: boolean): Promise<void> {
   const { settings, configured, clock, dataDirectory } = context;
-  const logging = openLog(settings.log);
-  const { log, announce } = logging;
-  exitOnUnexpectedErrors(logging);
-  const stopping = stopSignal();
+  const serving = beginServing(settings);
+  const { log, announce } = serving;
   await checkStart(context);
   const secrets = await seedFirstStart(context, isDemoAsked, log);
   // The media processes load while this one does.
@@ -37,13 +34,9 @@ export async function serveAlone(context: CommandContext, isDemoAsked: boolean):
   const server = await startServer(settings, deps).catch(abandon).catch(refuseStart);
   const { listeners } = server;
   announce({ listeners, fronts: frontCount(settings) }, 'ready');
-  announceConsole(logging, listeners, settings);
+  announceConsole(serving, listeners, settings);
   if (secrets !== null) process.stderr.write(firstStartNotice(secrets, dataDirectory, consoleUrl(listeners)));
   onHangup(() => void server.reload());
   process.on('SIGUSR2', () => void server.signalUpgrade());
-  const signal = await stopping;
-  log.info({ signal }, 'stopping');
-  await server.stop();
-  await logging.close();
-  process.exit(0);
+  await serveUntilStopped(serving, () => server.stop());
 }

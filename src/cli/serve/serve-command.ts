@@ -3,10 +3,9 @@
  * to standard output. Source: running.md, Stopping, Settings, and Processes and listeners.
  */
 import { Option, type Command } from 'commander';
-import { openLog } from '../../server/bootstrap/logging.ts';
 import { newCommand, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { usageError } from '../shell/command-error.ts';
-import { checkMediaFiles, exitOnUnexpectedErrors, onHangup, refuseStart, stopSignal } from './serving-end.ts';
+import { beginServing, checkMediaFiles, refuseStart, serveElsewhere } from './serving-end.ts';
 import { coreFlag } from './serve-flags.ts';
 import { readLinkKey } from '../../lib/link/link-key.ts';
 import { mediaProcessSettings } from '../../server/config/derived-settings.ts';
@@ -84,15 +83,13 @@ async function serveMedia({ settings, clock }: CommandContext): Promise<void> {
     throw usageError(
       'serve --only media needs media.link_server, the address of its server, and media.link_key_file',
     );
-  const logging = openLog(settings.log);
-  const { log } = logging;
-  exitOnUnexpectedErrors(logging);
+  const serving = beginServing(settings);
+  const { log, announce, flushNow } = serving;
   const die = (sentence: string): void => {
     log.error({}, sentence);
-    logging.flushNow();
+    flushNow();
     process.kill(process.pid, 'SIGKILL');
   };
-  const stopping = stopSignal();
   checkMediaFiles(settings);
   const { RemoteMedia } = await import('../../media/process/remote-media.ts');
   const { TranscoderPool } = await import('../../media/transcoding/transcoder-pool.ts');
@@ -104,16 +101,7 @@ async function serveMedia({ settings, clock }: CommandContext): Promise<void> {
     key,
     openTranscoders: ({ workers: threads, ...limits }) =>
       TranscoderPool.open({ ...limits, threads, clock, log, onWedged: die }),
-    onListening: (address) =>
-      logging.announce({ listeners: { media: formatListenAddress(address) } }, 'ready'),
+    onListening: (address) => announce({ listeners: { media: formatListenAddress(address) } }, 'ready'),
   });
-  void stopping.then((signal) => {
-    log.info({ signal }, 'stopping');
-    media.stop();
-  });
-  onHangup(() => media.reloadTls());
-  await media.run().catch(refuseStart);
-  log.info({}, 'stopped');
-  await logging.close();
-  process.exit(0);
+  await serveElsewhere(serving, media);
 }

@@ -3,6 +3,7 @@
  * it; if the supervisor dies, the core stops. Source: scale-out.md, Edges.
  */
 import { followParent, type ParentEnd } from '../../lib/children/parent-end.ts';
+import { deferred } from '../../lib/deferred.ts';
 import { LoopProgress } from '../../lib/loop-progress.ts';
 import { readVersion } from '../../lib/package-version.ts';
 import { fail, messageOf, succeed } from '../../lib/result.ts';
@@ -74,8 +75,9 @@ class Core {
   #upgrade: UpgradeState = { isUnderWay: false, failure: null };
   /** Holds the API port until the successor has a server; null: not a successor, or not yet. */
   #holding: HoldingApi | null = null;
-  readonly #listenOrder = new Order();
-  readonly #serveOrder = new Order();
+  /** Orders from the supervisor, which may arrive before they are awaited. */
+  readonly #listenOrder = deferred();
+  readonly #serveOrder = deferred();
   #isEnding = false;
 
   constructor(
@@ -104,10 +106,10 @@ class Core {
       mediaLinks: [mediaLinkVersion],
     };
     this.#report({ kind: 'prepared', facts });
-    await this.#listenOrder.issued;
+    await this.#listenOrder.promise;
     await this.#holding.port.listen();
     this.#report({ kind: 'listening' });
-    await this.#serveOrder.issued;
+    await this.#serveOrder.promise;
   }
 
   /** Resolves when the core serves; for the first core, when every edge accepts connections. */
@@ -137,9 +139,9 @@ class Core {
       case 'hand-over':
         return this.#endBy((server) => server.handOver());
       case 'listen':
-        return this.#listenOrder.issue();
+        return this.#listenOrder.resolve();
       case 'serve':
-        this.#serveOrder.issue();
+        this.#serveOrder.resolve();
     }
   }
 
@@ -225,10 +227,4 @@ class Core {
     if (secrets !== null)
       process.stderr.write(firstStartNotice(secrets, dataDirectory, consoleUrl(listeners)));
   }
-}
-
-/** An order from the supervisor, which may arrive before it is awaited. */
-class Order {
-  issue: () => void = () => undefined;
-  readonly issued = new Promise<void>((resolve) => (this.issue = resolve));
 }

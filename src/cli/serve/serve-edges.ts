@@ -2,19 +2,16 @@
  * `reveille serve --edges N`: the supervisor of a core and N edges. It handles the signals and opens neither a store nor a
  * socket. Source: scale-out.md, Edges; running.md, Stopping.
  */
-import { openLog } from '../../server/bootstrap/logging.ts';
 import { SiteSupervisor } from '../../server/site/site-supervisor.ts';
 import { withRealPorts } from '../../server/config/real-ports.ts';
 import type { CommandContext } from '../shell/command-context.ts';
+import { beginServing, checkStart, onHangup, refuseStart, serveUntilStopped } from './serving-end.ts';
 import { coreFlag } from './serve-flags.ts';
-import { checkStart, exitOnUnexpectedErrors, onHangup, refuseStart, stopSignal } from './serving-end.ts';
 
 export async function serveEdges(context: CommandContext): Promise<void> {
   const { settings, clock, dataDirectory } = context;
-  const logging = openLog(settings.log, undefined, true);
-  const { log } = logging;
-  exitOnUnexpectedErrors(logging);
-  const stopping = stopSignal();
+  const serving = beginServing(settings, true);
+  const { log, stopping } = serving;
   await checkStart(context);
   const site = new SiteSupervisor(await withRealPorts(settings).catch(refuseStart), {
     clock,
@@ -28,9 +25,5 @@ export async function serveEdges(context: CommandContext): Promise<void> {
   const starting = site.start();
   await Promise.race([stopping, starting]).catch(refuseStart);
   starting.catch(() => undefined);
-  const signal = await stopping;
-  log.info({ signal }, 'stopping');
-  await site.stop();
-  await logging.close();
-  process.exit(0);
+  await serveUntilStopped(serving, () => site.stop());
 }

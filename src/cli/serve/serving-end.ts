@@ -7,7 +7,7 @@ import { writeFileSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import type { Log } from '../../lib/log.ts';
 import { messageOf } from '../../lib/result.ts';
-import type { Logging } from '../../server/bootstrap/logging.ts';
+import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { readRuntimeFile } from '../../server/bootstrap/runtime-file.ts';
 import type { CommandContext } from '../shell/command-context.ts';
@@ -75,7 +75,44 @@ export function refuseStart(error: unknown): never {
 }
 
 /** Resolves on the first SIGTERM or SIGINT, even during startup; a second one ends the process at once. */
-export function stopSignal(): Promise<StopSignal> {
+/** Opens the log of a process that serves, and watches for unexpected errors and for the signal to stop. */
+export function beginServing(settings: Pick<Settings, 'log'>, isShared = false) {
+  const logging = openLog(settings.log, undefined, isShared);
+  exitOnUnexpectedErrors(logging);
+  return { ...logging, stopping: stopSignal() };
+}
+
+type Serving = ReturnType<typeof beginServing>;
+
+/** Serves until the signal to stop; never resolves: the process exits. */
+export async function serveUntilStopped(
+  { log, close, stopping }: Serving,
+  stop: () => Promise<void>,
+): Promise<never> {
+  const signal = await stopping;
+  log.info({ signal }, 'stopping');
+  await stop();
+  await close();
+  process.exit(0);
+}
+
+/** Runs what holds connections for a server on another machine; never resolves: the process exits. */
+export async function serveElsewhere(
+  { log, close, stopping }: Serving,
+  holder: { run(): Promise<void>; stop(): Promise<void> | void; reloadTls(): void },
+): Promise<never> {
+  void stopping.then((signal) => {
+    log.info({ signal }, 'stopping');
+    void holder.stop();
+  });
+  onHangup(() => holder.reloadTls());
+  await holder.run().catch(refuseStart);
+  log.info({}, 'stopped');
+  await close();
+  process.exit(0);
+}
+
+function stopSignal(): Promise<StopSignal> {
   return new Promise((resolve) => {
     let isAsked = false;
     const onSignal = (signal: StopSignal): void => {

@@ -1,4 +1,5 @@
 /** Asks questions at the terminal. */
+import type { CommandError } from './command-error.ts';
 import { createInterface } from 'node:readline/promises';
 
 /** One or several questions to the person at the terminal; answers may be typed ahead. */
@@ -32,6 +33,23 @@ function rejectionOf(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
   });
+}
+
+/** Throws `refused` unless the answer is yes. */
+export async function confirmAt(
+  openDialogue: () => Dialogue,
+  question: string,
+  signal: AbortSignal,
+  refused: CommandError,
+): Promise<void> {
+  const dialogue = openDialogue();
+  try {
+    if (!isYes((await dialogue.ask(question, signal)) ?? '')) throw refused;
+  } catch (error) {
+    throw signal.aborted ? refused : error;
+  } finally {
+    dialogue.close();
+  }
 }
 
 export function isYes(answer: string): boolean {

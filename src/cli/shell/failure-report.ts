@@ -37,7 +37,7 @@ function describe(error: unknown): FailureReport {
     return { exitCode: 1, lines: [`no answer from ${error.origin}: ${reason}`, `  ${advice}`] };
   }
   if (error instanceof ReveilleProtocolError) return { exitCode: 1, lines: [error.message] };
-  if (isSentence(error) || isSystemError(error)) return { exitCode: 1, lines: [error.message] };
+  if (isSentence(error)) return { exitCode: 1, lines: [error.message] };
   if (isNativeFailure(error)) return { exitCode: 1, lines: describeNativeFailure(error) };
   const cause = causeOf(error);
   if (cause !== null) return { exitCode: 1, lines: [cause] };
@@ -55,13 +55,11 @@ function describeUsage({ exitCode, code, message }: CommanderError): FailureRepo
   return { exitCode: 2, lines: [sentence, ...advice.map((line) => `  ${line}`)] };
 }
 
-function isSentence(error: unknown): error is Error {
-  return [StoreOpenError, AuditRefusal, MissingBinaryError].some((type) => error instanceof type);
-}
+const sentences = [StoreOpenError, AuditRefusal, MissingBinaryError];
 
-/** A system call's error message names the call and the path. */
-function isSystemError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'syscall' in error;
+function isSentence(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  return 'syscall' in error || sentences.some((type) => error instanceof type);
 }
 
 const noBinary = 'No native build was found';

@@ -45,18 +45,29 @@ export function wholeNumberOption(min: number, max: number): (text: string) => n
   };
 }
 
-/** Throws InvalidArgumentError. */
-export function parseDeviceIdOption(text: string): string {
-  if (parseDeviceId(text) === null) throw new InvalidArgumentError('A device id is 1-255 bytes of UTF-8.');
-  return text;
+/** Parser of an option. Throws InvalidArgumentError with `expected` where `parse` returns null. */
+export function optionOf<Value>(
+  parse: (text: string) => Value | null,
+  expected: string,
+): (text: string) => Value {
+  return (text) => {
+    const value = parse(text);
+    if (value === null) throw new InvalidArgumentError(expected);
+    return value;
+  };
 }
 
-/** Throws InvalidArgumentError. */
-export function parseRequestIdOption(text: string): string {
-  if (parseRequestId(text.trim()) === null)
-    throw new InvalidArgumentError('Expected 1-128 printable ASCII characters.');
-  return text;
+/** Parser of an option that has this form. Throws InvalidArgumentError. */
+export function optionOfForm(form: RegExp, expected: string): (text: string) => string {
+  return optionOf((text) => (form.test(text) ? text : null), expected);
 }
+
+export const parseDeviceIdOption = optionOf(parseDeviceId, 'A device id is 1-255 bytes of UTF-8.');
+
+export const parseRequestIdOption = optionOf(
+  (text) => (parseRequestId(text.trim()) === null ? null : text),
+  'Expected 1-128 printable ASCII characters.',
+);
 
 const secondMs = 1000;
 const minuteMs = 60 * secondMs;

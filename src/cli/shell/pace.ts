@@ -29,6 +29,11 @@ export class Pace {
   }
 }
 
+/** To the millisecond, for an answer. */
+export function secondsSince(clock: Pick<Clock, 'monotonicMs'>, startedMs: number): number {
+  return Number(((clock.monotonicMs() - startedMs) / 1000).toFixed(3));
+}
+
 export function rowsInWords(pace: Pace, verb: string, rows: number, inAll: number): string {
   return pace.describe(verb, inAll === 0 ? 1 : rows / inAll, `${rows} of ${inAll} rows`);
 }

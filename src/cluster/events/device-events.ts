@@ -1,5 +1,5 @@
 /** The events of one device in the stream that all nodes share, by its subject. Source: cluster.md, Events. */
-import type { JetStreamManager, StoredMsg } from '@nats-io/jetstream';
+import type { JetStreamManager, MsgRequest } from '@nats-io/jetstream';
 import type { DeviceId } from '../../model/ids.ts';
 import {
   decodeSharedEvent,
@@ -41,20 +41,13 @@ export class StreamedDeviceEvents implements DeviceEvents {
     this.#link = link;
   }
 
-  async last(deviceId: DeviceId): Promise<StoredEvent | null> {
-    const manager = await this.#reach();
-    const { names } = this.#link;
-    return stored(
-      await manager.streams.getMessage(names.eventStream, { last_by_subj: names.event(deviceId) }),
-      deviceId,
-    );
+  last(deviceId: DeviceId): Promise<StoredEvent | null> {
+    return this.#get(deviceId, { last_by_subj: this.#link.names.event(deviceId) });
   }
 
-  async next(deviceId: DeviceId, sequence: number): Promise<StoredEvent | null> {
-    const manager = await this.#reach();
-    const { names } = this.#link;
-    const query = { seq: sequence, next_by_subj: names.event(deviceId) };
-    return stored(await manager.streams.getMessage(names.eventStream, query), deviceId);
+  next(deviceId: DeviceId, sequence: number): Promise<StoredEvent | null> {
+    const query = { seq: sequence, next_by_subj: this.#link.names.event(deviceId) };
+    return this.#get(deviceId, query);
   }
 
   async put(event: SharedLogEvent, last: number): Promise<EventPut> {
@@ -75,16 +68,13 @@ export class StreamedDeviceEvents implements DeviceEvents {
     }
   }
 
-  async #reach(): Promise<JetStreamManager> {
+  async #get(deviceId: DeviceId, query: MsgRequest): Promise<StoredEvent | null> {
     if (this.#link.isUnavailable) throw new SharedStateUnavailable('NATS is away');
-    this.#manager ??= this.#link.jetstream().jetstreamManager(false);
-    return this.#manager;
+    const manager = await (this.#manager ??= this.#link.jetstream().jetstreamManager(false));
+    const message = await manager.streams.getMessage(this.#link.names.eventStream, query);
+    if (message === null) return null;
+    const decoded = decodeSharedEvent(message.data);
+    const event = decoded.ok && decoded.value.draft.deviceId === deviceId ? decoded.value : null;
+    return { sequence: message.seq, storedAtMs: message.time.getTime(), event };
   }
-}
-
-function stored(message: StoredMsg | null, deviceId: DeviceId): StoredEvent | null {
-  if (message === null) return null;
-  const decoded = decodeSharedEvent(message.data);
-  const event = decoded.ok && decoded.value.draft.deviceId === deviceId ? decoded.value : null;
-  return { sequence: message.seq, storedAtMs: message.time.getTime(), event };
 }

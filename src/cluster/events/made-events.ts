@@ -9,6 +9,16 @@ import { generateEventId, type DeviceId, type EventId, type ProductId } from '..
 import { sessionEvent } from '../../model/state/session-event.ts';
 import type { OutboxEvent } from '../../core/ports/outbox.ts';
 import { duplicateSafeMs } from './log-limits.ts';
+import type { Log } from '../../lib/log.ts';
+
+/** Parts for those that publish events of changes that all members share. */
+export interface PublishingDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly events: MadeEvents;
+  /** Resolves when it is in the log of all, once; rejects while NATS is unavailable. */
+  readonly publish: (event: OutboxEvent) => Promise<void>;
+}
 
 export interface MarkedDraft {
   readonly id: EventId;

@@ -18,17 +18,13 @@ import { type KeyedQueue, ChangeRefused, inTwo, type Change } from '../nats/keye
 import { changeRetryMsMax, outboxForgetMax, outboxForgetMs, outboxTakenMax } from '../records/row-limits.ts';
 import { claimMsMax } from '../../model/limits.ts';
 import { amendedLogin } from '../../model/state/session-event.ts';
-import { untoldRecovery, type MadeEvents } from './made-events.ts';
+import { untoldRecovery, type PublishingDeps } from './made-events.ts';
 import { SlotClaim, type ClaimDeps, SlotEnd } from '../ownership/slot-claim.ts';
 
-export interface ChangesDeps extends ClaimDeps {
-  readonly clock: Clock;
-  /** Resolves when it is in the log of all, once. */
-  readonly publish: (event: OutboxEvent) => Promise<void>;
+export interface ChangesDeps extends ClaimDeps, PublishingDeps {
   readonly putWakeup: (item: WakeupItem) => Promise<void>;
   /** False: its event is not to be published. */
   readonly shareCalls: (item: CallsItem) => Promise<boolean>;
-  readonly events: MadeEvents;
   /** Wall milliseconds at which NATS was back the last time. */
   readonly returnedAtMs: () => number;
 }

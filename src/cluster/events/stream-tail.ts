@@ -3,7 +3,7 @@
  * while the last one was written. Whatever ends it (an outage, a consumer that is gone, a store that refuses), it goes on
  * from what was written. Source: cluster.md, Registry and Events.
  */
-import { nextTurn, type Cancel, type Clock } from '../../lib/clock.ts';
+import { nextTurn, pause, type Cancel, type Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import { tailMessagesMax, tailProgressMs, tailQuietMs, tailRetryMs } from './log-limits.ts';
 
@@ -61,8 +61,7 @@ export class StreamTail {
   #writing: Promise<void> | null = null;
   #failure: unknown = null;
   #isHealthy = true;
-  #isStopped = false;
-  #wake: Cancel = () => undefined;
+  readonly #stop = new AbortController();
   /** Null: nothing is asked after. */
   #cancelDoubt: Cancel | null = null;
   #run: Promise<void> = Promise.resolve();
@@ -90,8 +89,7 @@ export class StreamTail {
 
   /** Resolves when nothing of it runs any more. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#wake();
+    this.#stop.abort();
     this.#cancelDoubt?.();
     this.#open?.close();
     await this.#run;
@@ -104,14 +102,14 @@ export class StreamTail {
   }
 
   async #follow(): Promise<void> {
-    while (!this.#isStopped) {
+    while (!this.#stop.signal.aborted) {
       try {
         await this.#read();
       } catch (error) {
         this.#notifyHealth(error);
       }
       this.#open = null;
-      if (!this.#isStopped) await this.#pause();
+      if (!this.#stop.signal.aborted) await this.#pause();
     }
   }
 
@@ -126,7 +124,7 @@ export class StreamTail {
     this.#pending = open.pending;
     this.#newest = position();
     this.#open = open;
-    if (this.#isStopped) open.close();
+    if (this.#stop.signal.aborted) open.close();
     this.#doubt();
     this.#notifyHealth(null);
     this.#notifyProgress();
@@ -167,7 +165,7 @@ export class StreamTail {
 
   /** What is said to come and does not is asked after: one look at a time, however many messages come. */
   #doubt(): void {
-    if (this.#pending === 0 || this.#isStopped || this.#cancelDoubt !== null) return;
+    if (this.#pending === 0 || this.#stop.signal.aborted || this.#cancelDoubt !== null) return;
     const known = this.#newest;
     this.#cancelDoubt = this.#deps.clock.after(tailQuietMs, () => void this.#recount(known));
   }
@@ -201,7 +199,7 @@ export class StreamTail {
   /** Once for each outage, not for each attempt. */
   #notifyHealth(failure: unknown): void {
     const isHealthy = failure === null;
-    if (isHealthy === this.#isHealthy || this.#isStopped) return;
+    if (isHealthy === this.#isHealthy || this.#stop.signal.aborted) return;
     this.#isHealthy = isHealthy;
     const { log, source } = this.#deps;
     if (isHealthy) log.info({ stream: source.stream }, 'a stream of NATS is followed again');
@@ -209,12 +207,6 @@ export class StreamTail {
   }
 
   #pause(): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = this.#deps.clock.after(tailRetryMs, resolve);
-      this.#wake = () => {
-        cancel();
-        resolve();
-      };
-    });
+    return pause(this.#deps.clock, tailRetryMs, this.#stop.signal).catch(() => undefined);
   }
 }

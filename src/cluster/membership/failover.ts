@@ -3,7 +3,6 @@
  * ended once, however many members do so and however often, and none that was claimed since the failover began: a member
  * that stops halfway does no harm. Source: cluster.md, Node loss.
  */
-import type { Clock } from '../../lib/clock.ts';
 import { decodeDeviceRow, type DeviceHeartbeat } from '../../protocol/cluster/stored-values.ts';
 import {
   connectionKinds,
@@ -16,27 +15,21 @@ import {
   type SharedConnection,
 } from '../../model/cluster.ts';
 import type { SessionId, DeviceId } from '../../model/ids.ts';
-import type { Log } from '../../lib/log.ts';
-import type { OutboxEvent } from '../../core/ports/outbox.ts';
 import type { HeartbeatReader } from '../ownership/heartbeat-reader.ts';
 import { inTwo, type KeyedQueue } from '../nats/keyed-queue.ts';
 import { RowUnreadable, type DeviceRows } from '../records/device-rows.ts';
 import { eachBounded } from '../nats/each-bounded.ts';
-import { lostEvents, type MadeEvents } from '../events/made-events.ts';
+import { lostEvents, type PublishingDeps } from '../events/made-events.ts';
 import type { KvStore } from '../nats/kv-store.ts';
 import { lookedAtOnceMax } from '../records/row-limits.ts';
 import { reduceShared, type SharedStep } from '../../model/state/shared-connection.ts';
 import { failedOverSlotsMax } from '../../model/limits.ts';
 
-export interface FailoverDeps {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface FailoverDeps extends PublishingDeps {
   readonly rows: DeviceRows;
   readonly kv: Pick<KvStore, 'since'>;
   readonly heartbeats: HeartbeatReader;
   readonly queue: KeyedQueue;
-  readonly events: MadeEvents;
-  readonly publish: (event: OutboxEvent) => Promise<void>;
 }
 
 /** The slots to end, by session. As many as the lost member had. */

@@ -2,21 +2,15 @@
  * The lost members whose sessions this one closes. A failover is a lease as well, on the lost member's key: its holder
  * renews it, and where it is not renewed the next survivor takes it. Source: cluster.md, Node loss.
  */
-import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
 import { encodeMemberStatus } from '../../protocol/cluster/stored-values.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import { leaseRenewMs } from '../../model/limits.ts';
-import type { Log } from '../../lib/log.ts';
 import { Lease } from '../nats/lease.ts';
 import { memberToken } from '../nats/nats-names.ts';
-import type { MembersStore, NatsLeases, SeenLease } from './nats-leases.ts';
+import type { NatsLeases, SeenLease, MembersDeps } from './nats-leases.ts';
 
-interface FailoversDeps {
-  readonly kv: MembersStore;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly self: MemberId;
+interface FailoversDeps extends MembersDeps {
   readonly failOver: (member: MemberId) => Promise<void>;
   readonly leases: NatsLeases;
 }

@@ -2,22 +2,17 @@
  * Watches the keys of members, and notes their leases. JetStream's own watch takes a minute to notice that its sender is
  * gone; a member that receives nothing more begins the watch anew, and receives everything there is once more.
  */
-import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { Cancel } from '../../lib/clock.ts';
 import { decodeMemberStatus } from '../../protocol/cluster/stored-values.ts';
 import type { MemberId } from '../../model/cluster.ts';
-import type { Log } from '../../lib/log.ts';
 import type { KvChange } from '../nats/kv-store.ts';
 import { memberToken } from '../nats/nats-names.ts';
-import type { MembersLink, MembersStore, NatsLeases } from './nats-leases.ts';
+import type { NatsLeases, MembersDeps } from './nats-leases.ts';
 
 /** The marker of a removed key is kept until members that were cut off have seen it. */
 const markerKeptMs = 3600 * 1000;
 
-export interface MembersWatchDeps {
-  readonly link: MembersLink;
-  readonly kv: MembersStore;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface MembersWatchDeps extends MembersDeps {
   readonly leases: NatsLeases;
   /** A lease was written, by its member or by the one that fails it over. */
   readonly onSeen: (member: MemberId, writtenAtMs: number) => void;

@@ -4,22 +4,16 @@
  * sessions, renews the key meanwhile, and then removes it. If it stops halfway, the next one takes over. A member that
  * does not see its own renewals does not see others' either, and calls nobody lost. Source: cluster.md, Node loss.
  */
-import { type Cancel, type Clock, completesWithin } from '../../lib/clock.ts';
+import { type Cancel, completesWithin } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
 import { leaseRenewMs } from '../../model/limits.ts';
-import type { Log } from '../../lib/log.ts';
 import { NatsFailovers } from './nats-failovers.ts';
-import { NatsLeases, type MembersLink, type MembersStore, type SeenLease } from './nats-leases.ts';
+import { NatsLeases, type SeenLease, type MembersDeps } from './nats-leases.ts';
 import { NatsMembersWatch } from './nats-members-watch.ts';
 import { NatsOwnLease } from './nats-own-lease.ts';
 
-export interface NatsMembersDeps {
-  readonly link: MembersLink;
-  readonly kv: MembersStore;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly self: MemberId;
+export interface NatsMembersDeps extends MembersDeps {
   /** Its `state` and `leaseAgeMs` are set here. */
   readonly status: () => MemberStatus;
   /** Closes all sessions of the member. May be called again, also here when it has rejected. */

@@ -2,22 +2,15 @@
  * This member's own lease. Where its key is not as this member left it, another one has called it lost: this member waits
  * while its failover lasts, then claims its sessions again and comes back under the same id. Source: cluster.md, Node loss.
  */
-import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
 import { decodeMemberStatus, encodeMemberStatus } from '../../protocol/cluster/stored-values.ts';
-import type { MemberId, MemberState, MemberStatus } from '../../model/cluster.ts';
+import type { MemberState, MemberStatus } from '../../model/cluster.ts';
 import { leaseLostMs, leaseRenewMs } from '../../model/limits.ts';
-import type { Log } from '../../lib/log.ts';
 import { Lease } from '../nats/lease.ts';
 import { memberToken } from '../nats/nats-names.ts';
-import type { MembersLink, MembersStore } from './nats-leases.ts';
+import type { MembersDeps } from './nats-leases.ts';
 
-interface OwnLeaseDeps {
-  readonly link: MembersLink;
-  readonly kv: MembersStore;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly self: MemberId;
+interface OwnLeaseDeps extends MembersDeps {
   readonly status: () => MemberStatus;
   readonly reregister: () => void;
 }

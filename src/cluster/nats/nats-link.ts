@@ -7,6 +7,7 @@ import { jetstream, jetstreamManager, type JetStreamClient } from '@nats-io/jets
 import { errors, type ConnectionOptions, type NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { type Cancel, type Clock, completesWithin } from '../../lib/clock.ts';
+import { deferred } from '../../lib/deferred.ts';
 import { messageOf } from '../../lib/result.ts';
 import type { Log } from '../../lib/log.ts';
 import { NatsNames } from './nats-names.ts';
@@ -29,7 +30,7 @@ export class NatsLink {
   readonly #clientOptions: ConnectionOptions;
   readonly #refusals: RefusalLog;
   readonly #followers = new Set<(isUnavailable: boolean) => void>();
-  readonly #ready = settleable();
+  readonly #ready = deferred();
   #connection: NatsConnection | null = null;
   #jetstream: JetStreamClient | null = null;
   #isUnavailable = true;
@@ -41,19 +42,22 @@ export class NatsLink {
    * Resolves after the first try to connect, whatever came of it. Rejects with a sentence for the operator when the
    * URL, the credentials or the authorities' file cannot be used.
    */
-  static async open(options: NatsLinkOptions): Promise<NatsLink> {
-    const link = new NatsLink(options);
-    await link.#dial();
-    if (link.isUnavailable)
-      options.log.warn(link.#place(), 'NATS cannot be reached: this node starts without it');
-    return link;
+  static open(options: NatsLinkOptions): Promise<NatsLink> {
+    return new NatsLink(options).dialed();
   }
 
-  private constructor(options: NatsLinkOptions) {
+  protected constructor(options: NatsLinkOptions) {
     this.names = new NatsNames(options.prefix);
     this.#options = options;
     this.#clientOptions = connectionOptions(options, this.names.inbox);
     this.#refusals = new RefusalLog(options.log);
+  }
+
+  protected async dialed(): Promise<this> {
+    await this.#dial();
+    if (this.isUnavailable)
+      this.#options.log.warn(this.#place(), 'NATS cannot be reached: this node starts without it');
+    return this;
   }
 
   get isUnavailable(): boolean {
@@ -79,7 +83,7 @@ export class NatsLink {
 
   /** Resolves when streams and buckets are there. Pending while they cannot be made; never rejects. */
   ready(): Promise<void> {
-    return this.#ready.done;
+    return this.#ready.promise;
   }
 
   /** Drains what is under way, for 2 s at most. */
@@ -140,7 +144,7 @@ export class NatsLink {
       const manager = await jetstreamManager(this.connection, { checkAPI: false, timeout: requestMsMax });
       await ensureStores(manager, this.names, this.#options, this.#options.log);
       this.#refusals.succeeded('stores');
-      this.#ready.settle();
+      this.#ready.resolve();
     } catch (error) {
       if (this.#isUnavailable || this.#isClosing) return;
       this.#refusals.refused('stores', messageOf(error));
@@ -215,10 +219,4 @@ interface WithTransport {
  */
 function abandonSocket(connection: NatsConnection): void {
   (connection as WithTransport).protocol?.transport?.discard?.();
-}
-
-function settleable(): { done: Promise<void>; settle: () => void } {
-  let settle: () => void = () => undefined;
-  const done = new Promise<void>((resolve) => (settle = resolve));
-  return { done, settle };
 }

@@ -36,51 +36,26 @@ export interface NodeTransport {
   close(): Promise<void>;
 }
 
-export class NatsTransport implements NodeTransport {
-  readonly names: NatsNames;
-  readonly deviceEvents: DeviceEvents;
-  readonly eventTail: EventTail;
-  readonly #link: NatsLink;
+export class NatsTransport extends NatsLink implements NodeTransport {
+  readonly deviceEvents: DeviceEvents = new StreamedDeviceEvents(this);
+  readonly eventTail: EventTail = new JetStreamSource(this, this.names.eventStream);
   readonly #clock: Clock;
 
   /** Rejects with a sentence when the URL or the credentials cannot be used; NATS itself may be away. */
-  static async open(options: NatsLinkOptions): Promise<NatsTransport> {
-    return new NatsTransport(await NatsLink.open(options), options.clock);
+  static override open(options: NatsLinkOptions): Promise<NatsTransport> {
+    return new NatsTransport(options).dialed();
   }
 
-  constructor(link: NatsLink, clock: Clock) {
-    this.#link = link;
-    this.#clock = clock;
-    this.names = link.names;
-    this.deviceEvents = new StreamedDeviceEvents(link);
-    this.eventTail = new JetStreamSource(link, link.names.eventStream);
-  }
-
-  get isUnavailable(): boolean {
-    return this.#link.isUnavailable;
-  }
-
-  get connection(): NatsConnection {
-    return this.#link.connection;
-  }
-
-  onChange(follower: (isUnavailable: boolean) => void): Cancel {
-    return this.#link.onChange(follower);
-  }
-
-  ready(): Promise<void> {
-    return this.#link.ready();
+  private constructor(options: NatsLinkOptions) {
+    super(options);
+    this.#clock = options.clock;
   }
 
   bucket(name: BucketName): KvStore {
-    return new NatsKvStore(this.#link, name, this.#clock);
+    return new NatsKvStore(this, name, this.#clock);
   }
 
   bucketTail(name: BucketName): TailSource {
-    return new JetStreamSource(this.#link, this.names.bucketStream(name));
-  }
-
-  close(): Promise<void> {
-    return this.#link.close();
+    return new JetStreamSource(this, this.names.bucketStream(name));
   }
 }

@@ -81,13 +81,12 @@ function broken({ log }: PeersDeps, error: unknown): Result<never, Refusal<50000
 }
 
 function heartbeatsOf(actor: DeviceActor | null): DeviceHeartbeats {
-  if (actor === null) return { sleep: null, signal: null };
   return { sleep: heartbeatOf(actor, 'sleep'), signal: heartbeatOf(actor, 'signal') };
 }
 
-function heartbeatOf(actor: DeviceActor, kind: ConnectionKind): SessionHeartbeat | null {
-  const session = actor.session(kind);
-  return session === null ? null : { session, heartbeatAt: actor.heartbeatAt(kind) };
+export function heartbeatOf(actor: DeviceActor | null, kind: ConnectionKind): SessionHeartbeat | null {
+  const session = actor?.session(kind) ?? null;
+  return actor === null || session === null ? null : { session, heartbeatAt: actor.heartbeatAt(kind) };
 }
 
 function writeHere(

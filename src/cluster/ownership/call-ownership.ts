@@ -4,7 +4,6 @@
  * by one that is asked for credentials; the calls in it end as `lost`, each with an event whose id is in the row until it
  * is published, so that it is published once. Source: cluster.md, Media.
  */
-import type { Clock } from '../../lib/clock.ts';
 import { isInCall } from '../../model/call.ts';
 import {
   nodeOf,
@@ -18,26 +17,21 @@ import { callClaimsMax, callNodeMsMax, claimMsMax, lostCallsMax } from '../../mo
 import { callEvent } from '../../model/state/call-session.ts';
 import type { CallDirectory } from '../../core/calls/call-directory.ts';
 import type { CallCoordinator, CallLocator } from '../../core/ports/call-locator.ts';
-import type { Log } from '../../lib/log.ts';
 import { othersAlive, type Peers } from '../../core/ports/peers.ts';
-import type { CallsItem, OutboxEvent } from '../../core/ports/outbox.ts';
-import type { MadeEvents } from '../events/made-events.ts';
+import type { CallsItem } from '../../core/ports/outbox.ts';
 import { eachBounded } from '../nats/each-bounded.ts';
 import type { KeyedQueue } from '../nats/keyed-queue.ts';
 import type { CallRepository, FoundCalls } from '../records/call-repository.ts';
 import { lookedAtOnceMax } from '../records/row-limits.ts';
+import type { PublishingDeps } from '../events/made-events.ts';
 
-export interface CallOwnershipDeps {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface CallOwnershipDeps extends PublishingDeps {
   readonly self: MemberId;
   readonly members: { isAlive(member: MemberId): boolean; isDraining(member: MemberId): boolean };
   readonly rows: Pick<CallRepository, 'find' | 'put' | 'all'>;
   readonly directory: Pick<CallDirectory, 'sessions' | 'sessionsOf' | 'end'>;
   /** The one of this node's other changes of devices. */
   readonly queue: Pick<KeyedQueue, 'perform'>;
-  readonly events: MadeEvents;
-  readonly publish: (event: OutboxEvent) => Promise<void>;
   /** The log of all says so. Rejects while the log here is behind, or cannot be read. */
   readonly isEnded: (deviceId: DeviceId, sessionId: SessionId) => Promise<boolean>;
 }

@@ -2,8 +2,8 @@
  * Heartbeats of other members, as these have written them down. A member that hangs is asked about by many at once: its
  * parts are kept for a moment. Source: cluster.md, Record.
  */
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../lib/clock.ts';
-import type { DeviceHeartbeat } from '../../protocol/cluster/stored-values.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { heartbeatsParts } from '../../model/limits.ts';
@@ -17,10 +17,7 @@ import { heartbeatPartKeptMs, heartbeatPartsKeptMax } from '../records/row-limit
 /** The bucket that members write their heartbeats into. */
 export type HeartbeatStore = Pick<KvStore, 'find' | 'put' | 'eraseAll'>;
 
-export interface HeartbeatPart {
-  readonly position: number;
-  readonly heartbeats: readonly DeviceHeartbeat[];
-}
+export type HeartbeatPart = Omit<HeartbeatPiece, 'pieces'>;
 
 interface KeptPart {
   readonly readAtMs: number;
@@ -30,8 +27,7 @@ interface KeptPart {
 export class HeartbeatReader {
   readonly #kv: HeartbeatStore;
   readonly #clock: Clock;
-  /** Oldest first. */
-  readonly #kept = new Map<string, KeptPart>();
+  readonly #kept = new LRUCache<string, KeptPart>({ max: heartbeatPartsKeptMax });
 
   constructor(kv: HeartbeatStore, clock: Clock) {
     this.#kv = kv;
@@ -63,11 +59,6 @@ export class HeartbeatReader {
     const nowMs = this.#clock.monotonicMs();
     const known = this.#kept.get(key);
     if (known !== undefined && nowMs - known.readAtMs < heartbeatPartKeptMs) return known.heartbeats;
-    this.#kept.delete(key);
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size < heartbeatPartsKeptMax) break;
-      this.#kept.delete(oldest);
-    }
     const heartbeats = this.#read(token, part).then(
       (found) => new Map(found?.heartbeats.map(({ session, heartbeatAt }) => [session, heartbeatAt])),
     );

@@ -6,6 +6,7 @@
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { heartbeatsParts } from '../../model/limits.ts';
+import type { SessionHeartbeat } from '../../model/peer.ts';
 import { deviceHash } from '../nats/nats-names.ts';
 
 export interface OwnSlot {
@@ -54,13 +55,7 @@ export function heartbeatsPartOf(deviceId: DeviceId): number {
   return first % heartbeatsParts;
 }
 
-export interface LiveSession {
-  readonly session: SessionId;
-  /** Unix seconds of its latest heartbeat; 0: none yet. */
-  readonly heartbeatAt: number;
-}
-
 export interface LiveSessions {
   /** Null: the device has none here. */
-  find(deviceId: DeviceId, connection: ConnectionKind): LiveSession | null;
+  find(deviceId: DeviceId, connection: ConnectionKind): SessionHeartbeat | null;
 }

@@ -23,16 +23,10 @@ import type { PendingClaims } from './pending-claims.ts';
 import { Reregistration } from './reregistration.ts';
 import type { KvStore } from '../nats/kv-store.ts';
 import { changeRetryMsMin } from '../records/row-limits.ts';
-
-/** The connection to NATS, as `NatsLink` has it. */
-export interface SharedLink {
-  readonly isUnavailable: boolean;
-  onChange(told: (isUnavailable: boolean) => void): Cancel;
-  ready(): Promise<void>;
-}
+import type { MembersLink } from '../membership/nats-leases.ts';
 
 export interface OwnershipDeps {
-  readonly link: SharedLink;
+  readonly link: MembersLink;
   readonly rows: Pick<KvStore, 'find' | 'compareAndSet' | 'position' | 'since'>;
   readonly heartbeats: HeartbeatStore;
   readonly self: MemberId;

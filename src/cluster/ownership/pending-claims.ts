@@ -3,6 +3,7 @@
  * away: its epoch is provisional then. Source: cluster.md, Without NATS.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
+import { deferred } from '../../lib/deferred.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { claimMsMax } from '../../model/limits.ts';
@@ -35,8 +36,7 @@ export class PendingClaims {
     const claims = this.#claims[connection];
     claims.get(deviceId)?.end();
     if (this.#isUnavailable()) return;
-    let resolve = (): void => undefined;
-    const done = new Promise<void>((settle) => (resolve = settle));
+    const { promise: done, resolve } = deferred();
     const cancel: Cancel = this.#clock.after(claimMsMax, () => this.settle(connection, deviceId, session));
     const end = (): void => {
       cancel();

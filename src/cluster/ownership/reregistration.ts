@@ -3,28 +3,22 @@
  * event of another member says something else of one of them. A session without its slot is claimed again, or closed
  * where a later login has it. Source: cluster.md, Without NATS.
  */
-import type { Clock } from '../../lib/clock.ts';
 import { loggedSession } from '../../model/state/session-event.ts';
 import type { LoggedEvent } from '../../model/events.ts';
-import type { Outbox, OutboxEvent } from '../../core/ports/outbox.ts';
-import type { Log } from '../../lib/log.ts';
+import type { Outbox } from '../../core/ports/outbox.ts';
 import { inTwo, type Change, type KeyedQueue } from '../nats/keyed-queue.ts';
 import { RowUnreadable } from '../records/device-rows.ts';
 import { eachBounded } from '../nats/each-bounded.ts';
-import { lostEvents, recoveredEvent, type MadeEvents } from '../events/made-events.ts';
+import { lostEvents, recoveredEvent, type PublishingDeps } from '../events/made-events.ts';
 import type { OwnSlot } from './own-slots.ts';
 import { changeRetryMsMax, lookedAtOnceMax, outboxTakenMax } from '../records/row-limits.ts';
 import { SlotEnd, SlotClaim, type ClaimDeps } from './slot-claim.ts';
 
-export interface ReregistrationDeps extends ClaimDeps {
+export interface ReregistrationDeps extends ClaimDeps, PublishingDeps {
   /** The name of this node, in events. */
   readonly node: string;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly queue: KeyedQueue;
   readonly outbox: Pick<Outbox, 'length'>;
-  readonly events: MadeEvents;
-  readonly publish: (event: OutboxEvent) => Promise<void>;
   readonly isUnavailable: () => boolean;
 }
 

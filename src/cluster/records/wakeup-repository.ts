@@ -17,6 +17,7 @@ import { answeredWithin } from '../nats/answered-within.ts';
 import { hashedKey } from '../nats/nats-names.ts';
 import type { KvEntry, KvStore } from '../nats/kv-store.ts';
 import { rowTriesMax } from './row-limits.ts';
+import type { Result } from '../../lib/result.ts';
 
 export interface WakeupRepositoryDeps {
   readonly kv: KvStore;
@@ -64,16 +65,9 @@ export class WakeupRepository {
   }
 
   async #read(name: Named, id: WakeupId): Promise<WakeupRecord | null> {
-    const { kv, log } = this.#deps;
-    const found = await kv.find(rowKey(name, id));
-    if (found === null || found.value.length === 0) return null;
-    const decoded = decodeWakeupRecord(found.value);
-    if (!decoded.ok) {
-      log.error({ fault: decoded.error }, 'a shared wakeup cannot be read');
-      return null;
-    }
-    const { value } = decoded;
-    return isOf(value, name) && value.record.id === id ? value.record : null;
+    const kept = await this.#deps.kv.find(rowKey(name, id));
+    const value = this.#decoded(kept, decodeWakeupRecord, 'a shared wakeup cannot be read');
+    return value !== null && isOf(value, name) && value.record.id === id ? value.record : null;
   }
 
   /** Unless a later one is named there. Most request ids are new: one is read only where the write shows that it was not. */
@@ -91,14 +85,21 @@ export class WakeupRepository {
   }
 
   #decodeLatest(name: Named, deviceId: DeviceId | null, kept: KvEntry | null): LatestWakeup | null {
+    const sentence = 'the shared row of a request id cannot be read';
+    const value = this.#decoded(kept, decodeLatestWakeup, sentence);
+    return value !== null && isOf(value, name) && value.deviceId === deviceId ? value : null;
+  }
+
+  #decoded<Value>(
+    kept: KvEntry | null,
+    decode: (bytes: Uint8Array) => Result<Value, string>,
+    sentence: string,
+  ): Value | null {
     if (kept === null || kept.value.length === 0) return null;
-    const decoded = decodeLatestWakeup(kept.value);
-    if (!decoded.ok) {
-      this.#deps.log.error({ fault: decoded.error }, 'the shared row of a request id cannot be read');
-      return null;
-    }
-    const { value } = decoded;
-    return isOf(value, name) && value.deviceId === deviceId ? value : null;
+    const decoded = decode(kept.value);
+    if (decoded.ok) return decoded.value;
+    this.#deps.log.error({ fault: decoded.error }, sentence);
+    return null;
   }
 }
 

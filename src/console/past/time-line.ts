@@ -20,7 +20,7 @@ interface Row {
 }
 
 export function drawTimeLine(past: Past, terms: TimeLineTerms): SVGSVGElement {
-  const scale = new Scale(terms);
+  const scale = scaleOf(terms);
   const rows: Row[] = [
     { name: 'asleep', marks: bars(past.asleep, 'asleep', scale) },
     { name: 'online', marks: bars(past.online, 'online', scale) },
@@ -59,25 +59,21 @@ export function drawTimeLine(past: Past, terms: TimeLineTerms): SVGSVGElement {
   );
 }
 
-class Scale {
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly width: number;
+interface Scale extends TimeLineTerms {
+  x(ms: number): number;
+  sees(fromMs: number, toMs: number): boolean;
+}
 
-  constructor({ fromMs, toMs, width }: TimeLineTerms) {
-    this.fromMs = fromMs;
-    this.toMs = toMs;
-    this.width = width;
-  }
-
-  x(ms: number): number {
-    const share = (ms - this.fromMs) / (this.toMs - this.fromMs);
-    return labelPx + Math.min(1, Math.max(0, share)) * (this.width - labelPx - 1);
-  }
-
-  sees(fromMs: number, toMs: number): boolean {
-    return toMs >= this.fromMs && fromMs <= this.toMs;
-  }
+function scaleOf(terms: TimeLineTerms): Scale {
+  const { fromMs, toMs, width } = terms;
+  return {
+    ...terms,
+    x: (ms) => {
+      const share = (ms - fromMs) / (toMs - fromMs);
+      return labelPx + Math.min(1, Math.max(0, share)) * (width - labelPx - 1);
+    },
+    sees: (begin, end) => end >= fromMs && begin <= toMs,
+  };
 }
 
 function bars(periods: readonly Period[], kind: string, scale: Scale): SVGElement[] {

@@ -3,7 +3,7 @@ import type { ClusterJson, MemberJson } from '../../server/membership/cluster-js
 import type { FrontJson, SiteJson, SiteProcessJson } from '../../server/site/site-route.ts';
 import { RequestError } from '../client.ts';
 import { el } from '../dom.ts';
-import { dataTable, polledView } from '../lists.ts';
+import { dataTable, polledView, type Column } from '../lists.ts';
 import { badge, section, troubleLine, type Page, type View } from '../page.ts';
 import { formatCount, formatSpan } from '../text.ts';
 
@@ -39,8 +39,8 @@ function processesTable(processes: readonly SiteProcessJson[]): HTMLElement {
     { name: 'Process', cell: ({ name }) => el('bdi', {}, name) },
     { name: 'State', cell: stateOf },
     { name: 'Pid', cell: ({ pid }) => pid ?? '', isNumber: true, isWide: true },
-    { name: 'Sleep sessions', cell: (one) => countOf(one.sleep_sessions), isNumber: true },
-    { name: 'Restarts', cell: ({ restarts }) => countOf(restarts), isNumber: true },
+    counted('Sleep sessions', (one) => one.sleep_sessions),
+    counted('Restarts', ({ restarts }) => restarts),
     { name: 'Version', cell: ({ release }) => release ?? '', isWide: true },
     {
       name: 'Uptime',
@@ -54,16 +54,11 @@ function frontsTable(fronts: readonly FrontJson[]): HTMLElement {
   return dataTable('Fronts of the API', 'None.', fronts, [
     { name: 'Front', cell: ({ name }) => name },
     { name: 'State', cell: stateOf },
-    { name: 'Connections', cell: ({ connections }) => formatCount(connections), isNumber: true },
-    {
-      name: 'Waiting calls',
-      cell: (front) => formatCount(front.waiting_calls),
-      isNumber: true,
-      isWide: true,
-    },
-    { name: 'Open calls', cell: (front) => formatCount(front.open_calls), isNumber: true, isWide: true },
+    counted('Connections', ({ connections }) => connections),
+    counted('Waiting calls', (front) => front.waiting_calls, true),
+    counted('Open calls', (front) => front.open_calls, true),
     { name: 'Utilization', cell: ({ utilization }) => `${Math.round(utilization * 100)} %`, isNumber: true },
-    { name: 'Restarts', cell: ({ restarts }) => formatCount(restarts), isNumber: true },
+    counted('Restarts', ({ restarts }) => restarts),
     {
       name: 'In this state for',
       cell: ({ since }) => formatSpan(Date.now() - Date.parse(since)),
@@ -72,8 +67,12 @@ function frontsTable(fronts: readonly FrontJson[]): HTMLElement {
   ]);
 }
 
-function countOf(count: number | null): string {
-  return count === null ? '' : formatCount(count);
+function counted<Item>(name: string, countOf: (item: Item) => number | null, isWide = false): Column<Item> {
+  const cell = (item: Item): string => {
+    const count = countOf(item);
+    return count === null ? '' : formatCount(count);
+  };
+  return { name, cell, isNumber: true, isWide };
 }
 
 function staleNotice({ stale, age_ms: ageMs }: ClusterJson): HTMLElement[] {
@@ -88,21 +87,11 @@ function membersTable(members: readonly MemberJson[]): HTMLElement {
     { name: 'Member', cell: ({ node }) => el('bdi', {}, node) },
     { name: 'State', cell: stateOf },
     { name: 'Last seen', cell: (member) => `${formatSpan(member.lease_age_ms)} ago`, isWide: true },
-    { name: 'Sleep sessions', cell: (member) => formatCount(member.sleep_sessions), isNumber: true },
-    { name: 'Signal sessions', cell: (member) => formatCount(member.signal_sessions), isNumber: true },
+    counted('Sleep sessions', (member) => member.sleep_sessions),
+    counted('Signal sessions', (member) => member.signal_sessions),
     { name: 'Uptime', cell: (member) => formatSpan(Date.now() - member.started_at_ms), isWide: true },
-    {
-      name: 'Outbox, events',
-      cell: (member) => formatCount(member.outbox_length),
-      isNumber: true,
-      isWide: true,
-    },
-    {
-      name: 'Event lag, events',
-      cell: (member) => formatCount(member.event_lag),
-      isNumber: true,
-      isWide: true,
-    },
+    counted('Outbox, events', (member) => member.outbox_length, true),
+    counted('Event lag, events', (member) => member.event_lag, true),
     { name: 'Version', cell: ({ version }) => version, isWide: true },
   ]);
 }

@@ -1,5 +1,5 @@
 /** The webhooks of each application: state, parked events, and actions. */
-import type { ParkedJson, WebhookJson } from '../../core/ports/webhook-admin.ts';
+import type { ParkedJson, WebhookAnswers, WebhookJson } from '../../core/ports/webhook-admin.ts';
 import { actionButtons, type Action } from '../actions.ts';
 import { code, el } from '../dom.ts';
 import { dataTable, polledView, readOnce } from '../lists.ts';
@@ -137,12 +137,7 @@ function webhookActions(page: Page, webhook: WebhookJson): Action[] {
     object,
     meaning: 'The server sends it one test event now.',
     run: async () => {
-      const result = await page.client.change<{
-        delivered: boolean;
-        status: number | null;
-        reason: string;
-        took_ms: number;
-      }>('/v1/webhook/test', named);
+      const result = await page.client.change<WebhookAnswers['test']>('/v1/webhook/test', named);
       if (!result.delivered) throw new Error(`not delivered: ${result.reason}`);
       return `Delivered in ${result.took_ms} ms, with status ${result.status}.`;
     },
@@ -152,7 +147,7 @@ function webhookActions(page: Page, webhook: WebhookJson): Action[] {
     object,
     meaning: `The server sends the ${plural(parked, 'parked event')} again, with the same ids.`,
     run: async () => {
-      const { replayed } = await page.client.change<{ replayed: number }>('/v1/webhook/replay', named);
+      const { replayed } = await page.client.change<WebhookAnswers['replay']>('/v1/webhook/replay', named);
       return `${plural(replayed, 'event')} will be sent again.`;
     },
   };

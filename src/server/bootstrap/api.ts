@@ -104,9 +104,7 @@ export class Api {
 
   /** For a drain: answers pending long polls for events, outcomes and devices now. */
   endWaits(): void {
-    this.#readers.outcomes.wakeAll();
-    this.#readers.events.wakeAll();
-    this.#readers.wakings.wakeAll();
+    for (const readers of Object.values(this.#readers)) readers.wakeAll();
     void this.#announceDraining();
   }
 
@@ -193,11 +191,7 @@ export class Api {
 const endWaitsMs = 50;
 const lookMs = 10;
 
-interface Readers {
-  readonly outcomes: WaitingReaders;
-  readonly events: WaitingReaders;
-  readonly wakings: WaitingReaders;
-}
+type Readers = Readonly<Record<'outcomes' | 'events' | 'wakings', WaitingReaders>>;
 
 function composeServices(context: ApiDeps, readers: Readers): ApiServices {
   const { settings, clock, registry, records, messages } = context;

@@ -20,7 +20,7 @@ import type { Member } from '../membership/membership.ts';
 import type { UpgradeControl } from '../site/core-task.ts';
 import { upgradeRoutes } from '../site/upgrade-routes.ts';
 import { RegistryRefresh } from './registry-refresh.ts';
-import { RegistryWriting } from './registry-writing.ts';
+import { registryWriting, type RegistryWriting } from './registry-writing.ts';
 import { reportExposedFiles, reportRisks } from '../config/risks.ts';
 import { AlarmWatch } from '../health/alarm-watch.ts';
 import { fillRegistry, hasEntries } from './unasked-changes.ts';
@@ -81,7 +81,7 @@ export class ControlPlane {
       log,
     });
     const { audit } = this;
-    this.#writing = new RegistryWriting(context, { member, tables, audit, changed: () => this.#review() });
+    this.#writing = registryWriting(context, { member, tables, audit, changed: () => this.#review() });
     this.writer = this.#writing.writer;
     this.provisioner = this.#writing.provisioner;
     this.refresh = new RegistryRefresh({
@@ -133,7 +133,7 @@ export class ControlPlane {
     await this.#member.prepare(this.#context, this);
     if (!isLater) await fillRegistry(this.#context, this);
     readiness.watchRegistry(() => hasEntries(registry));
-    await this.#writing.start();
+    await this.#writing.notices.start();
     const webhooks = this.webhooks.start();
     // A later core does not wait for webhooks: they deliver its events once started. A failure ends this core, and a new one starts.
     if (!isLater) {
@@ -167,7 +167,7 @@ export class ControlPlane {
 
   /** Stops publishing registry changes, before the records close: those left are published after the next start. */
   async stopNotifying(): Promise<void> {
-    await this.#writing.stop();
+    await this.#writing.notices.stop();
   }
 
   /** After the records are closed, so that webhooks have received the last commit. */

@@ -4,6 +4,7 @@
  */
 import { styleText } from 'node:util';
 import { showable, showableLines } from '../../lib/showable-text.ts';
+import { isJsonObject } from '../../lib/utf8.ts';
 
 type Style = Parameters<typeof styleText>[0];
 type Fields = Readonly<Record<string, unknown>>;
@@ -32,14 +33,15 @@ export function formatLogLine(line: string, { hasColor, hasDate }: LogTextOption
   const paint = (style: Style, text: string): string =>
     hasColor ? styleText(style, text, { validateStream: false }) : text;
   // Lines of a media process have their own fields under `media`.
-  const fields = media === undefined ? rest : isObject(media) ? { ...rest, ...media } : { ...rest, media };
+  const fields =
+    media === undefined ? rest : isJsonObject(media) ? { ...rest, ...media } : { ...rest, media };
   const sources = [
     ...(typeof process === 'number' ? [`process ${process}`] : []),
     ...(media === undefined ? [] : ['media']),
   ];
   const name = String(level);
   const head = [
-    paint('dim', localTime(Number(time), hasDate)),
+    paint('dim', hasDate ? formatLocalTime(Number(time)) : timeOfDay(Number(time))),
     paint(levelStyles[name] ?? 'dim', name.toUpperCase().padEnd(levelWidth)),
     ...(sources.length === 0 ? [] : [paint('cyan', `[${sources.join(', ')}]`)]),
     showable(String(msg)),
@@ -63,7 +65,7 @@ class ShownFields {
   #add(prefix: string, fields: Fields): void {
     for (const [name, value] of Object.entries(fields))
       if (isError(value)) this.#addError(prefix + name, value);
-      else if (isObject(value)) this.#add(`${prefix}${name}.`, value);
+      else if (isJsonObject(value)) this.#add(`${prefix}${name}.`, value);
       else this.pairs.push([prefix + name, shownValue(value)]);
   }
 
@@ -80,12 +82,8 @@ interface ErrorFields extends Fields {
   readonly message: string;
 }
 
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function isError(value: unknown): value is ErrorFields {
-  return isObject(value) && typeof value['stack'] === 'string' && typeof value['message'] === 'string';
+  return isJsonObject(value) && typeof value['stack'] === 'string' && typeof value['message'] === 'string';
 }
 
 /** Quotes a value that could otherwise be ambiguous. */
@@ -98,10 +96,16 @@ function indented(block: string): string {
   return showableLines(block).replaceAll(/^/gm, '    ') + '\n';
 }
 
-function localTime(ms: number, hasDate: boolean): string {
+/** `2026-11-20 09:30:00.123`, in the local time zone. */
+export function formatLocalTime(ms: number): string {
   const at = new Date(ms);
-  const two = (part: number): string => String(part).padStart(2, '0');
-  const date = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} `;
-  const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':');
-  return `${hasDate ? date : ''}${time}.${String(at.getMilliseconds()).padStart(3, '0')}`;
+  const digits = (value: number, count = 2): string => String(value).padStart(count, '0');
+  const day = [digits(at.getFullYear(), 4), digits(at.getMonth() + 1), digits(at.getDate())].join('-');
+  const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map((value) => digits(value)).join(':');
+  return `${day} ${time}.${digits(at.getMilliseconds(), 3)}`;
+}
+
+/** Without the date. */
+export function timeOfDay(ms: number): string {
+  return formatLocalTime(ms).slice('2026-11-20 '.length);
 }

@@ -3,19 +3,12 @@ import type { CoreSite } from '../site/core-task.ts';
 import { siteProcesses } from '../site/site-route.ts';
 import type { StoreHealth } from './store-health.ts';
 import type { Provisioner } from '../../core/devices/provision-devices.ts';
-import { liveCallStates } from '../../model/call.ts';
 import type { FrontsFigures } from '../../telemetry/front-gauges.ts';
-import type { ClusterFigures, MetricSources } from '../../telemetry/gauges.ts';
+import type { ClusterFigures, MetricSources, ServerFigures } from '../../telemetry/gauges.ts';
 import type { CallService } from './call-service.ts';
 import type { ListenerConnections } from './listener-connections.ts';
-import type { LiveFigures } from './server-figures.ts';
 
-const noCalls = Object.fromEntries(liveCallStates.map((state) => [state, 0])) as ReturnType<
-  MetricSources['calls']
->;
 const noSessions = { sleep: { sessionCount: 0 }, signal: { sessionCount: 0 } };
-const noneWaits = { bridge: 0, load: 0, engine: 0 };
-const noLegs = { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 };
 
 interface SessionCount {
   readonly sessionCount: number;
@@ -30,7 +23,7 @@ export interface CountedParts {
   calls: CallService | null;
   provisioner: Pick<Provisioner, 'carryOut'> | null;
   member: { figures(): ClusterFigures | null } | null;
-  figures: LiveFigures | null;
+  figures: ServerFigures | null;
   storeHealth: Pick<StoreHealth, 'figures' | 'foundFault' | 'isDamaged'> | null;
 }
 
@@ -43,9 +36,9 @@ export function metricSources(own: CountedParts, connections: ListenerConnection
   return {
     sleepSessions: () => own.deviceListeners.sleep.sessionCount,
     signalSessions: () => own.deviceListeners.signal.sessionCount,
-    calls: () => own.calls?.directory.countByState() ?? noCalls,
-    mediaLegs: () => own.calls?.service.counts() ?? noLegs,
-    callsWaiting: () => own.calls?.bridges.countWaiting() ?? noneWaits,
+    calls: () => own.calls?.directory.countByState(),
+    mediaLegs: () => own.calls?.service.counts(),
+    callsWaiting: () => own.calls?.bridges.countWaiting(),
     mediaCapacity: () => own.calls?.mediaProcesses.capacity() ?? [],
     mediaUp: () =>
       own.calls?.mediaProcesses.connections.filter(({ address }) => address !== null).length ?? 0,

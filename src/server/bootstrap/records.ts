@@ -46,7 +46,7 @@ export function openRecords(
   settings: Pick<Settings, 'wakeup' | 'events'>,
   deps: RecordsDeps,
 ) {
-  const { clock, log, health, productOf, store } = deps;
+  const { clock, log, health, productOf, store, onEvent } = deps;
   const { environment } = state;
   const batch = (write: () => void): Promise<void> => environment.transaction(write);
   const committer = new Committer(environment, store);
@@ -76,7 +76,10 @@ export function openRecords(
     maxCount,
   });
   const stops = [wakeups.start(), retention.start()];
-  notifyEvents(events, deps);
+  if (onEvent !== undefined)
+    events.follow((committed) => {
+      for (const { type } of committed) onEvent(type);
+    });
   const bare = new JournalSlot<EventTransition>(journal, () => undefined);
   const connections = {
     sleep: new ConnectionRecordStore(state, 'sleep', journal),
@@ -111,13 +114,6 @@ export function openRecords(
       if (!isWhole) health.stopsWithoutStore();
     },
   };
-}
-
-function notifyEvents(events: EventStore, { onEvent }: RecordsDeps): void {
-  if (onEvent === undefined) return;
-  events.follow((committed) => {
-    for (const { type } of committed) onEvent(type);
-  });
 }
 
 /** True: the session, open in the store, continues in this process or may do so. */

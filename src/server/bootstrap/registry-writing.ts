@@ -19,39 +19,31 @@ export interface RegistryWritingDeps {
   readonly changed: () => void;
 }
 
-export class RegistryWriting {
-  readonly writer: RegistryWriter;
+export type RegistryWriting = ReturnType<typeof registryWriting>;
+
+export function registryWriting(
+  context: ServerContext,
+  { member, tables, audit, changed }: RegistryWritingDeps,
+) {
+  const { clock, log, registry, records } = context;
+  const { notices: waiting } = tables;
+  assert(waiting !== null, 'a store that is written has notices');
+  const notices = new NoticePublisher({ clock, log, notices: waiting, events: records.registryEvents });
+  const written = (): void => {
+    member.registryWritten();
+    notices.poke();
+  };
+  const writer = new RegistryWriter(tables, registry, written, clock);
   /** Carries out applications' changes of devices. */
-  readonly provisioner: Provisioner;
-  readonly #notices: NoticePublisher;
-
-  constructor(context: ServerContext, { member, tables, audit, changed }: RegistryWritingDeps) {
-    const { clock, log, registry, records } = context;
-    const { notices } = tables;
-    assert(notices !== null, 'a store that is written has notices');
-    this.#notices = new NoticePublisher({ clock, log, notices, events: records.registryEvents });
-    const written = (): void => {
-      member.registryWritten();
-      this.#notices.poke();
-    };
-    this.writer = new RegistryWriter(tables, registry, written, clock);
-    this.provisioner = new Provisioner({
-      ...context,
-      devices: this.writer,
-      audit,
-      makeSecret: generateSecret,
-      devicesMax: context.settings.limits.devices_max,
-      isBehind: () => notices.length > noticesWaitingMax,
-      changed,
-    });
-  }
-
-  /** Publishes pending and future changes as events. Call after `prepare` of the member. */
-  start(): Promise<void> {
-    return this.#notices.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#notices.stop();
-  }
+  const provisioner = new Provisioner({
+    ...context,
+    devices: writer,
+    audit,
+    makeSecret: generateSecret,
+    devicesMax: context.settings.limits.devices_max,
+    isBehind: () => waiting.length > noticesWaitingMax,
+    changed,
+  });
+  /** `notices` publishes pending and future changes as events. Start it after `prepare` of the member. */
+  return { writer, provisioner, notices };
 }

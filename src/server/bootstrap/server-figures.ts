@@ -21,55 +21,39 @@ export interface LiveFiguresDeps {
 /** A scrape omits figures of a disk or thread that hangs for longer, milliseconds. */
 const figureMsMax = 1000;
 
-export class LiveFigures implements ServerFigures {
-  readonly #deps: LiveFiguresDeps;
-  /** The request of the current scrape, shared by its gauges. */
-  #asking: Promise<WebhookFigures | null> | null = null;
-
-  constructor(deps: LiveFiguresDeps) {
-    this.#deps = deps;
-  }
-
-  async storeBytes(): Promise<Readonly<Record<string, number>>> {
-    const bytes = Object.entries(storeFileNames).map(async ([name, file]) => {
-      const found = await this.#inTime(stat(join(this.#deps.store.directory, file)));
-      return found === null ? [] : [[name, found.size]];
-    });
-    return Object.fromEntries((await Promise.all(bytes)).flat());
-  }
-
-  storeMapBytes(): Readonly<Record<string, number>> {
-    const { registry, state } = this.#deps.store;
-    return { registry: registry.environment.mapBytes, state: state.environment.mapBytes };
-  }
-
-  async disk(): Promise<{ readonly freeBytes: number; readonly bytes: number } | null> {
-    const found = await this.#inTime(statfs(this.#deps.store.directory));
-    if (found === null) return null;
-    return { freeBytes: found.bavail * found.bsize, bytes: found.blocks * found.bsize };
-  }
-
-  registryEntries(): Readonly<Record<string, number>> {
-    return this.#deps.registry.counts();
-  }
-
-  webhooks(): Promise<WebhookFigures | null> {
-    this.#asking ??= this.#askWebhooks().finally(() => {
-      this.#asking = null;
-    });
-    return this.#asking;
-  }
-
-  certificateExpiriesS(): Readonly<Record<string, number>> {
-    return this.#deps.certificates.expiriesS();
-  }
-
-  async #askWebhooks(): Promise<WebhookFigures | null> {
-    const asked = await this.#inTime(this.#deps.webhookBacklog());
+export function liveFigures({
+  certificates,
+  clock,
+  store,
+  registry,
+  webhookBacklog,
+}: LiveFiguresDeps): ServerFigures {
+  const inTime = async <Value>(figure: Promise<Value>): Promise<Value | null> =>
+    (await completesWithin(clock, figureMsMax, figure)) ? figure : null;
+  const askWebhooks = async (): Promise<WebhookFigures | null> => {
+    const asked = await inTime(webhookBacklog());
     return asked?.ok === true ? asked.value : null;
-  }
-
-  async #inTime<Value>(figure: Promise<Value>): Promise<Value | null> {
-    return (await completesWithin(this.#deps.clock, figureMsMax, figure)) ? await figure : null;
-  }
+  };
+  // The request of the current scrape, shared by its gauges.
+  let asking: Promise<WebhookFigures | null> | null = null;
+  return {
+    async storeBytes() {
+      const bytes = Object.entries(storeFileNames).map(async ([name, file]) => {
+        const found = await inTime(stat(join(store.directory, file)));
+        return found === null ? [] : [[name, found.size]];
+      });
+      return Object.fromEntries((await Promise.all(bytes)).flat());
+    },
+    storeMapBytes: () => ({
+      registry: store.registry.environment.mapBytes,
+      state: store.state.environment.mapBytes,
+    }),
+    async disk() {
+      const found = await inTime(statfs(store.directory));
+      return found && { freeBytes: found.bavail * found.bsize, bytes: found.blocks * found.bsize };
+    },
+    registryEntries: () => registry.counts(),
+    webhooks: () => (asking ??= askWebhooks().finally(() => (asking = null))),
+    certificateExpiriesS: () => certificates.expiriesS(),
+  };
 }

@@ -12,7 +12,7 @@ import { CertificatesInForce } from '../config/certificates-in-force.ts';
 import { ControlPlane } from './control-plane.ts';
 import { importLate, recordReload, recordUpgrade } from './unasked-changes.ts';
 import { Gateways } from './gateways.ts';
-import { LiveFigures } from './server-figures.ts';
+import { liveFigures } from './server-figures.ts';
 import { joinContext, nodeName, openContext, type ServerContext } from './server-context.ts';
 import type { Logging } from './logging.ts';
 import { ConsoleKey } from '../../storage/keys/console-key-file.ts';
@@ -132,7 +132,7 @@ class Server {
     const { calls, webhooks, provisioner } = this.#controlPlane;
     context.own.calls = calls;
     const webhookBacklog = () => webhooks.ask<'backlog'>({ kind: 'backlog' });
-    context.own.figures = new LiveFigures({
+    context.own.figures = liveFigures({
       ...context,
       store,
       webhookBacklog,

@@ -18,7 +18,7 @@ import { Webhooks, type WebhookService, type WebhooksDeps } from './webhook-serv
 
 export type WebhookLeadership = Pick<WebhookLease, 'isHeld' | 'holder' | 'start' | 'release'>;
 
-export type WebhookLeaderElectionDeps = Omit<WebhooksDeps, 'replicateDeliveries' | 'events'> & {
+export type WebhookLeaderElectionDeps = Omit<WebhooksDeps, 'replicateDeliveries'> & {
   readonly clock: Clock;
   readonly log: Log;
   readonly events: Pick<EventLog, 'head' | 'follow'>;

@@ -11,6 +11,7 @@ import {
   type ToChild,
 } from '../../lib/children/child-messages.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { deferred } from '../../lib/deferred.ts';
 import { Link } from '../../lib/link/link.ts';
 import { LoopProgress } from '../../lib/loop-progress.ts';
 import type { ChildFork } from './child-fork.ts';
@@ -27,11 +28,9 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
   readonly fork: Fork;
   /** Reason of its end, in a few words; `fork.ended` has the signal or exit code. */
   readonly ended: Promise<string>;
-  /** Resolves at its hello. */
-  readonly loaded: Promise<void>;
   readonly #options: LifeOptions;
   readonly #link: Link<ToChild<Kind>, FromChild<Kind>>;
-  #loaded: () => void = () => undefined;
+  readonly #loaded = deferred();
   #release: string | null = null;
   #stage: 'waiting' | 'starting' | 'up' = 'waiting';
   /** Heartbeats are counted, so that a supervisor that was suspended kills no child. */
@@ -45,7 +44,6 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
     const { clock, name, startMsMax } = options;
     this.fork = fork;
     this.#options = options;
-    this.loaded = new Promise((resolve) => (this.#loaded = resolve));
     this.ended = fork.ended.then((how) => this.#why ?? how);
     const isUp = (): boolean => this.#stage === 'up';
     this.#link = new Link(fork.channel, {
@@ -69,6 +67,11 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
     this.#link.send({ kind: 'hello', version: childVersion });
     loading.add(this);
     void fork.ended.then(() => loading.delete(this));
+  }
+
+  /** Resolves at its hello. */
+  get loaded(): Promise<void> {
+    return this.#loaded.promise;
   }
 
   get pid(): number | null {
@@ -117,7 +120,7 @@ export class ChildLife<Kind extends ChildKind, Fork extends ChildFork = ChildFor
       case 'hello':
         this.#release = message.release;
         loading.delete(this);
-        this.#loaded();
+        this.#loaded.resolve();
         break;
       case 'heartbeat':
         break;

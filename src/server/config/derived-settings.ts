@@ -8,7 +8,7 @@ import type { Rate } from '../../lib/token-bucket.ts';
 import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import type { CallCredentialsDeps } from '../../core/calls/issue-call-credentials.ts';
 import type { WakeupLimitSettings } from '../../core/devices/request-limits.ts';
-import type { ListenerName, Settings } from './settings-schema.ts';
+import { type ListenerName, type Settings, listenerNames } from './settings-schema.ts';
 import {
   parseOrigin,
   parsePortRange,
@@ -192,15 +192,8 @@ export function withListeners(settings: Settings, listeners: RealListeners): Set
     const { host, port } = settings[name].listen;
     return { host, port: port === 0 ? listeners[name].port : port };
   };
-  const { api, sleep, signal, media, ops } = settings;
-  return {
-    ...settings,
-    api: { ...api, listen: at('api') },
-    sleep: { ...sleep, listen: at('sleep') },
-    signal: { ...signal, listen: at('signal') },
-    media: { ...media, listen: at('media') },
-    ops: { ...ops, listen: at('ops') },
-  };
+  const moved = listenerNames.map((name) => [name, { ...settings[name], listen: at(name) }]);
+  return { ...settings, ...(Object.fromEntries(moved) as Pick<Settings, ListenerName>) };
 }
 
 /** Settings of one edge of this machine: rates and handshakes are divided among the edges; the core limits the sessions of all. */

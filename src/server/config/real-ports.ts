@@ -4,6 +4,7 @@
  * core. Source: scale-out.md, Edges.
  */
 import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { hasOwnListener, listenerNames, type ListenerName, type Settings } from './settings-schema.ts';
 import { withListeners, type RealListeners } from './derived-settings.ts';
@@ -32,7 +33,7 @@ export async function reservePorts(settings: Settings): Promise<RealListeners> {
     return Object.fromEntries(settled) as unknown as RealListeners;
   } finally {
     // Close them together, so that no port is chosen twice.
-    await Promise.all(held.map(closed));
+    await Promise.all(held.map((server) => once(server.close(), 'close')));
   }
 }
 
@@ -57,14 +58,8 @@ async function listeningSomewhere(host: string): Promise<Server> {
   return listening({ host, port: 0 });
 }
 
-function listening({ host, port }: ListenAddress): Promise<Server> {
-  const server = createServer((socket) => socket.destroy());
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port }, () => resolve(server));
-  });
-}
-
-function closed(server: Server): Promise<void> {
-  return new Promise((resolve) => server.close(() => resolve()));
+async function listening({ host, port }: ListenAddress): Promise<Server> {
+  const server = createServer((socket) => socket.destroy()).listen({ host, port });
+  await once(server, 'listening');
+  return server;
 }

@@ -1,6 +1,6 @@
 /** The event log of a node: own events are published to the shared stream, and all events of the stream are written to its store. */
 import { answeredWithin } from '../../cluster/nats/answered-within.ts';
-import type { EventTail, NodeTransport } from '../../cluster/nats/node-transport.ts';
+import type { NodeTransport } from '../../cluster/nats/node-transport.ts';
 import { EventMirror } from '../../cluster/events/event-mirror.ts';
 import { EventStream } from '../../cluster/events/event-stream.ts';
 import { callEndsLookedAtMax, callEndsSlice, streamLastMsMax } from '../../cluster/events/log-limits.ts';
@@ -28,14 +28,11 @@ interface NodeLogDeps {
 export class NodeLog {
   readonly #stream: EventStream;
   readonly #mirror: EventMirror;
-  readonly #tail: EventTail;
-  readonly #clock: Clock;
-  readonly #events: EventLog;
+  readonly #deps: NodeLogDeps;
 
-  constructor({ link, clock, log, events, mirror, devicesMax, saw }: NodeLogDeps) {
-    this.#clock = clock;
-    this.#events = events;
-    this.#tail = link.eventTail;
+  constructor(deps: NodeLogDeps) {
+    const { link, clock, log, events, mirror, devicesMax, saw } = deps;
+    this.#deps = deps;
     const stream = {
       clock,
       events: link.deviceEvents,
@@ -44,7 +41,7 @@ export class NodeLog {
     };
     this.#stream = new EventStream(stream, devicesMax);
     this.#mirror = new EventMirror({
-      source: this.#tail,
+      source: link.eventTail,
       mirror,
       clock,
       log,
@@ -63,7 +60,10 @@ export class NodeLog {
   /** True: the stream has reached `sequence`, or NATS does not answer. Never rejects. */
   async reaches(sequence: number): Promise<boolean> {
     try {
-      return sequence <= (await answeredWithin(this.#clock, streamLastMsMax, this.#tail.last()));
+      return (
+        sequence <=
+        (await answeredWithin(this.#deps.clock, streamLastMsMax, this.#deps.link.eventTail.last()))
+      );
     } catch {
       return true;
     }
@@ -74,10 +74,11 @@ export class NodeLog {
     const isItsEnd = ({ type, data }: LoggedEvent): boolean =>
       type === 'call.ended' && data.session === sessionId;
     await this.#caughtUp();
-    if (this.#events.recentOf(deviceId).some(isItsEnd)) return true;
-    const oldest = Math.max(0, this.#events.head - callEndsLookedAtMax);
-    for (let last = this.#events.head; last > oldest; last -= callEndsSlice) {
-      if (this.#events.read(Math.max(0, last - callEndsSlice), callEndsSlice).some(isItsEnd)) return true;
+    if (this.#deps.events.recentOf(deviceId).some(isItsEnd)) return true;
+    const oldest = Math.max(0, this.#deps.events.head - callEndsLookedAtMax);
+    for (let last = this.#deps.events.head; last > oldest; last -= callEndsSlice) {
+      if (this.#deps.events.read(Math.max(0, last - callEndsSlice), callEndsSlice).some(isItsEnd))
+        return true;
       await nextTurn();
     }
     return false;
@@ -97,7 +98,7 @@ export class NodeLog {
   }
 
   async #caughtUp(): Promise<void> {
-    const last = await answeredWithin(this.#clock, streamLastMsMax, this.#tail.last());
+    const last = await answeredWithin(this.#deps.clock, streamLastMsMax, this.#deps.link.eventTail.last());
     if (this.#mirror.position < last) throw new SharedStateUnavailable('the log of this node is behind');
   }
 }

@@ -6,6 +6,7 @@ import { CallRepository } from '../../cluster/records/call-repository.ts';
 import { NatsMembers } from '../../cluster/membership/nats-members.ts';
 import { NatsPeers } from '../../cluster/nats/nats-peers.ts';
 import type { NodeTransport } from '../../cluster/nats/node-transport.ts';
+import { heartbeatOf } from '../../cluster/ownership/answer-peers.ts';
 import { callLocator } from '../../cluster/ownership/call-ownership.ts';
 import type { LiveSessions } from '../../cluster/ownership/own-slots.ts';
 import { Ownership } from '../../cluster/ownership/ownership.ts';
@@ -228,13 +229,5 @@ export class NodeMember extends Member {
 
 /** Sessions of this node, for their ownership. */
 function liveSessions(directory: DeviceDirectory): LiveSessions {
-  return {
-    find(deviceId, connection) {
-      const actor = directory.find(deviceId);
-      if (actor === null) return null;
-      const session = actor.session(connection);
-      const heartbeatAt = actor.heartbeatAt(connection);
-      return session === null ? null : { session, heartbeatAt };
-    },
-  };
+  return { find: (deviceId, connection) => heartbeatOf(directory.find(deviceId), connection) };
 }

@@ -72,7 +72,7 @@ export interface UpgradeControl {
 }
 
 /** The supervisor's view of a child. */
-export interface SiteChild extends Pick<ChildFacts, 'state' | 'pid' | 'release' | 'restarts' | 'sinceMs'> {
+export interface SiteChild extends ChildFacts {
   /** `core`, or the name of an edge or a media process. */
   readonly name: string;
   readonly kind: 'core' | 'edge' | 'media';

@@ -110,16 +110,25 @@ function startOf(child: SiteChild | null): string | null {
 function edgeJson(child: SiteChild | null, facts: EdgeFacts | null): SiteProcessJson {
   const linkState = facts?.state === 'listening' ? 'up' : (facts?.state ?? 'starting');
   return {
-    name: child?.name ?? facts?.name ?? '',
-    kind: 'edge',
-    state: child === null || child.state === 'up' ? linkState : child.state,
+    ...linkedJson(child?.name ?? facts?.name ?? '', 'edge', child, linkState),
     pid: child?.pid ?? facts?.pid ?? null,
     release: child?.release ?? facts?.release ?? null,
     sleep_sessions: facts?.sessions ?? null,
     link_delay_ms: facts === null || facts.linkDelayMs === null ? null : Number(facts.linkDelayMs.toFixed(3)),
-    restarts: child?.restarts ?? null,
-    since: startOf(child),
   };
+}
+
+/** A process that serves over a link to the core; `child`: as its supervisor sees it, null: on another machine or unsupervised. */
+function linkedJson(
+  name: string,
+  kind: 'edge' | 'media',
+  child: SiteChild | null,
+  linkState: string,
+): SiteProcessJson {
+  const { pid = null, release = null, restarts = null } = child ?? {};
+  const state = child === null || child.state === 'up' ? linkState : child.state;
+  const none = { sleep_sessions: null, link_delay_ms: null };
+  return { name, kind, state, pid, release, ...none, restarts, since: startOf(child) };
 }
 
 function frontJson({ waitingCalls, openCalls, utilization, sinceMs, ...front }: FrontFigures): FrontJson {
@@ -138,17 +147,6 @@ function mediaOf({ calls, site }: SiteParts): SiteProcessJson[] {
   return connections.map(({ process: number, address }) => {
     const name = `media-${number}`;
     const child = site?.children().find((one) => one.name === name) ?? null;
-    const linkState = address === null ? 'down' : 'up';
-    return {
-      name,
-      kind: 'media',
-      state: child === null || child.state === 'up' ? linkState : child.state,
-      pid: child?.pid ?? null,
-      release: child?.release ?? null,
-      sleep_sessions: null,
-      link_delay_ms: null,
-      restarts: child?.restarts ?? null,
-      since: startOf(child),
-    };
+    return linkedJson(name, 'media', child, address === null ? 'down' : 'up');
   });
 }

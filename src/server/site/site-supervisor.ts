@@ -4,7 +4,7 @@
  */
 import { processStopMsMax } from '../../model/limits.ts';
 import type { ChildFork } from '../children/child-fork.ts';
-import type { ChildFacts, SupervisedChild } from '../children/child.ts';
+import type { SupervisedChild } from '../children/child.ts';
 import type { MediaChildren } from '../children/media-children.ts';
 import type { EdgeChildKind } from '../../edge/process/child-kind.ts';
 import { hasOwnListener, type Settings } from '../config/settings-schema.ts';
@@ -162,23 +162,12 @@ export class SiteSupervisor {
   }
 
   #reportChildren(): void {
-    const edges = [...this.#edges].map(([name, { facts }]) => siteChild(name, 'edge', facts));
-    const media = this.#media?.facts() ?? [];
-    const children = [
-      siteChild('core', 'core', this.#core.facts),
-      ...edges,
-      ...media.map((facts, process) => siteChild(`media-${process}`, 'media', facts)),
-    ];
+    const children: SiteChild[] = [{ name: 'core', kind: 'core', ...this.#core.facts }];
+    for (const [name, { facts }] of this.#edges) children.push({ name, kind: 'edge', ...facts });
+    for (const [process, facts] of this.#media?.facts().entries() ?? [])
+      children.push({ name: `media-${process}`, kind: 'media', ...facts });
     this.#core.order({ kind: 'children', children });
     // A core that has just started does not know the state.
     this.#reportUpgrade();
   }
-}
-
-function siteChild(
-  name: string,
-  kind: SiteChild['kind'],
-  { state, pid, release, restarts, sinceMs }: ChildFacts,
-): SiteChild {
-  return { name, kind, state, pid, release, restarts, sinceMs };
 }

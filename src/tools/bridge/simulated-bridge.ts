@@ -10,8 +10,8 @@ import {
   type BridgeLegAccess,
   type StartText,
   LegRefused,
-  type LegClosed,
 } from '../simulator/media-leg.ts';
+import type { SocketClosed } from '../simulator/opened-socket.ts';
 import { CommandError, reveilleCommand } from '../../cli/shell/command-error.ts';
 import { explainConnectionFailure } from '../../cli/shell/connection-failure.ts';
 import { reportTrouble, SimulatedCall, type CallDeps } from './simulated-call.ts';
@@ -144,7 +144,7 @@ export class SimulatedBridge {
     return new SimulatedCall(this.#deps, session, start, leg);
   }
 
-  #onClosed({ code, reason }: LegClosed): void {
+  #onClosed({ code, reason }: SocketClosed): void {
     const { onEvent } = this.#deps;
     const text = `closed with ${code} ${reason}`.trimEnd();
     onEvent('closed', { code, reason }, text);

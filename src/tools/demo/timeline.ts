@@ -2,7 +2,7 @@
  * Output of the demo: chapters with steps, each with its time and party. On a terminal the steps appear at a readable pace: a
  * chapter starts when all earlier steps have been shown; within a chapter the demo itself runs at full speed.
  */
-import { timeOfDay } from '../../cli/api/events-text.ts';
+import { timeOfDay } from '../../server/bootstrap/log-text.ts';
 import { pauseUnless, type CommandContext } from '../../cli/shell/command-context.ts';
 
 export class DemoInterrupted extends Error {}

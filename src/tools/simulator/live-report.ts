@@ -2,7 +2,7 @@
  * Output of a simulation: a line per step, above a progress line; with `--json` an object with its `event` each. On a terminal
  * the rate of steps is limited; the counters include the omitted ones.
  */
-import { timeOfDay } from '../../cli/api/events-text.ts';
+import { timeOfDay } from '../../server/bootstrap/log-text.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';
 import type { ProgressLine } from '../../cli/shell/output.ts';
 import { acquireTokens, fullBucket, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';

@@ -7,6 +7,7 @@ import { WebSocket } from 'ws';
 import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../model/limits.ts';
 import { AwaitedItems } from './awaited-items.ts';
 import { LegCounts } from './leg-counts.ts';
+import { onFailedOpening, type SocketClosed } from './opened-socket.ts';
 import { decodeFrameHeader, type FrameHeader } from '../../protocol/media/frame-header.ts';
 import type { AudioFrameFormat, SoundShape, UplinkWish } from '../../model/media/sound.ts';
 import type { CallEndReason, ReportedState } from '../../model/call.ts';
@@ -38,12 +39,6 @@ export interface StateText extends LegText {
 
 const textsHeldMax = 256;
 
-export interface LegClosed {
-  /** 1006: closed without a close frame. */
-  readonly code: number;
-  readonly reason: string;
-}
-
 export class LegRefused extends Error {
   readonly status: number;
   /** The response body; empty: none. */
@@ -58,7 +53,7 @@ export class LegRefused extends Error {
 
 export class MediaLeg {
   /** Resolves when the connection is closed by either side. */
-  readonly closed: Promise<LegClosed>;
+  readonly closed: Promise<SocketClosed>;
   readonly counts: LegCounts;
   readonly #access: LegAccess;
   readonly #socket: WebSocket;
@@ -85,7 +80,10 @@ export class MediaLeg {
       if (isBinary) this.#receiveFrame(data);
       else this.#receiveText(JSON.parse(data.toString('utf8')) as LegText);
     });
-    this.#opened = opening(this.#socket);
+    this.#opened = new Promise((resolve, reject) => {
+      this.#socket.on('open', resolve);
+      onFailedOpening(this.#socket, ({ code, reason }) => new LegRefused(code, reason), reject);
+    });
   }
 
   /** Resolves when the upgrade is accepted. Rejects with LegRefused, or with the socket's error if unreachable. */
@@ -129,13 +127,13 @@ export class MediaLeg {
     return this.#texts.until(isWanted);
   }
 
-  close(): Promise<LegClosed> {
+  close(): Promise<SocketClosed> {
     this.#socket.close(1000);
     return this.closed;
   }
 
   /** Cuts the connection without a close frame. */
-  terminate(): Promise<LegClosed> {
+  terminate(): Promise<SocketClosed> {
     this.#socket.terminate();
     return this.closed;
   }
@@ -155,22 +153,6 @@ export class MediaLeg {
     if (isKeyFrameWanted && onKeyFrameWanted !== undefined) onKeyFrameWanted();
     else this.#texts.push(text);
   }
-}
-
-function opening(socket: WebSocket): Promise<void> {
-  return new Promise((resolve, reject) => {
-    socket.on('open', resolve);
-    // After the upgrade, `close` follows every error and reports the end.
-    socket.on('error', reject);
-    socket.on('unexpected-response', (request, response) => {
-      let reason = '';
-      response.on('data', (chunk: Buffer) => (reason += chunk.toString('latin1')));
-      response.on('end', () => {
-        reject(new LegRefused(response.statusCode ?? 0, reason));
-        request.destroy();
-      });
-    });
-  });
 }
 
 export interface DeviceLegAccess extends LegAccess {

@@ -5,12 +5,14 @@
  */
 import type { ConnectionOptions } from 'node:tls';
 import { WebSocket } from 'ws';
+import { deferred } from '../../lib/deferred.ts';
 import type { RejectionReason } from '../../model/call.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { DeviceMessage, WakeCause } from '../../model/signal.ts';
 import { computeSignalMac } from '../../protocol/signal/controller-message.ts';
 import type { Welcome } from '../../protocol/signal/server-message.ts';
 import { AwaitedItems } from './awaited-items.ts';
+import { onFailedOpening, type SocketClosed } from './opened-socket.ts';
 
 export interface SignalControllerOptions {
   /** `ws://host:port` or `wss://host:port`. Default path: `/v1/signal`. */
@@ -27,27 +29,16 @@ export interface SignalControllerOptions {
   readonly localAddress?: string | undefined;
 }
 
-export interface SignalClosed {
-  /** 1006: closed without a close frame. */
-  readonly code: number;
-  readonly reason: string;
-}
-
 /** The server refused the login; `code`: the close code, or the HTTP status of a refused upgrade. */
 export class SignalRefused extends Error {
   readonly code: number;
   readonly reason: string;
 
-  constructor({ code, reason }: SignalClosed) {
+  constructor({ code, reason }: SocketClosed) {
     super(`the signal listener refused the login: ${code} ${reason}`);
     this.code = code;
     this.reason = reason;
   }
-}
-
-interface Waiter {
-  readonly resolve: (controller: SignalController) => void;
-  readonly reject: (error: Error) => void;
 }
 
 const subprotocol = 'reveille.signal.v1';
@@ -56,17 +47,16 @@ const messagesKeptMax = 1024;
 
 export class SignalController {
   /** Resolves when the connection is closed by either side. */
-  readonly closed: Promise<SignalClosed>;
+  readonly closed: Promise<SocketClosed>;
   readonly #options: SignalControllerOptions;
   readonly #socket: WebSocket;
-  readonly #login: Waiter;
+  readonly #login = deferred<SignalController>();
   readonly #messages = new AwaitedItems<DeviceMessage>(messagesKeptMax, 'the signal connection is closed');
   #welcome: Welcome | null = null;
   #heartbeatAcks = 0;
 
-  private constructor(options: SignalControllerOptions, login: Waiter) {
+  private constructor(options: SignalControllerOptions) {
     this.#options = options;
-    this.#login = login;
     const { tls, localAddress } = options;
     const given = { ...tls, perMessageDeflate: false, localAddress };
     this.#socket = new WebSocket(urlOf(options.url), subprotocol, given);
@@ -74,15 +64,7 @@ export class SignalController {
       this.#socket.on('close', (code, reason) => resolve(this.#onClosed({ code, reason: String(reason) })));
     });
     this.#socket.on('message', (text: Buffer) => this.#receive(JSON.parse(text.toString('utf8'))));
-    this.#socket.on('error', login.reject);
-    this.#socket.on('unexpected-response', (request, response) => {
-      let reason = '';
-      response.on('data', (chunk: Buffer) => (reason += chunk.toString('latin1')));
-      response.on('end', () => {
-        login.reject(new SignalRefused({ code: response.statusCode ?? 0, reason }));
-        request.destroy();
-      });
-    });
+    onFailedOpening(this.#socket, (answer) => new SignalRefused(answer), this.#login.reject);
   }
 
   /**
@@ -90,7 +72,7 @@ export class SignalController {
    * if it is unreachable.
    */
   static connect(options: SignalControllerOptions): Promise<SignalController> {
-    return new Promise((resolve, reject) => void new SignalController(options, { resolve, reject }));
+    return new SignalController(options).#login.promise;
   }
 
   get welcome(): Welcome {
@@ -130,19 +112,19 @@ export class SignalController {
   }
 
   /** Sends `bye`; the server then closes with 1000. */
-  bye(reason: string): Promise<SignalClosed> {
+  bye(reason: string): Promise<SocketClosed> {
     this.#send({ type: 'bye', reason });
     return this.closed;
   }
 
   /** Closes with a close frame, without `bye`. */
-  close(): Promise<SignalClosed> {
+  close(): Promise<SocketClosed> {
     this.#socket.close(1000);
     return this.closed;
   }
 
   /** Cuts the TCP connection, with a RST unless it is encrypted. */
-  terminate(): Promise<SignalClosed> {
+  terminate(): Promise<SocketClosed> {
     const { _socket: socket } = this.#socket as unknown as { _socket?: { resetAndDestroy(): void } };
     if (this.#options.url.startsWith('ws:')) socket?.resetAndDestroy();
     this.#socket.terminate();
@@ -159,7 +141,8 @@ export class SignalController {
         this.#answer(message.session_key ?? '');
         break;
       case 'welcome':
-        this.#completeLogin(message as unknown as Welcome);
+        this.#welcome = message as unknown as Welcome;
+        this.#login.resolve(this);
         break;
       case 'heartbeat_ack':
         this.#heartbeatAcks += 1;
@@ -178,11 +161,6 @@ export class SignalController {
     this.#send({ type: 'login', device_id: deviceId, mac, ...(media === undefined ? {} : { media }) });
   }
 
-  #completeLogin(welcome: Welcome): void {
-    this.#welcome = welcome;
-    this.#login.resolve(this);
-  }
-
   #receiveMessage({ id, name, payload }: DeviceMessage): void {
     const message = { id, name, payload };
     if (this.#options.autoAcknowledge === true) this.acknowledge(id);
@@ -191,7 +169,7 @@ export class SignalController {
     this.#messages.push(message);
   }
 
-  #onClosed(closed: SignalClosed): SignalClosed {
+  #onClosed(closed: SocketClosed): SocketClosed {
     this.#login.reject(new SignalRefused(closed));
     this.#messages.end();
     return closed;

@@ -6,6 +6,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { AwaitedItems, ConnectionGone } from './awaited-items.ts';
+import { deferred } from '../../lib/deferred.ts';
 import type { WakeMode } from '../../model/sleep.ts';
 import { adoptSocket, startReading, type SocketOwner } from '../../edge/owned-socket.ts';
 import { encodeLoginLine } from '../../protocol/sleep/login-line.ts';
@@ -46,11 +47,6 @@ export class LoginRefused extends Error {
   }
 }
 
-interface Waiter {
-  readonly resolve: (module: SleepingModule) => void;
-  readonly reject: (error: Error) => void;
-}
-
 /** `greeting`: awaits the session key. `answering`: has sent its line and awaits OK or ERR. */
 type Stage = 'greeting' | 'answering' | 'asleep' | 'closed';
 
@@ -61,22 +57,16 @@ const packetsKeptMax = 1024;
 const goneMessage = 'the sleep server closed the connection';
 
 export class SleepingModule implements SocketOwner {
-  /** Resolves when the connection is closed by either side. */
-  readonly closed: Promise<void>;
   readonly #options: SleepingModuleOptions;
   readonly #socket: Socket;
-  readonly #login: Waiter;
+  readonly #login = deferred<SleepingModule>();
   readonly #packets = new AwaitedItems<Buffer>(packetsKeptMax, goneMessage);
-  #resolveClosed: () => void = () => undefined;
+  readonly #closed = deferred();
   #stage: Stage = 'greeting';
   #held: Buffer = Buffer.alloc(0);
 
-  private constructor(port: number, options: SleepingModuleOptions, login: Waiter) {
+  private constructor(port: number, options: SleepingModuleOptions) {
     this.#options = options;
-    this.#login = login;
-    this.closed = new Promise((resolve) => {
-      this.#resolveClosed = resolve;
-    });
     this.#socket = openSocket(port, options);
   }
 
@@ -85,9 +75,14 @@ export class SleepingModule implements SocketOwner {
    * resolves when the login line is sent.
    */
   static connect(port: number, options: SleepingModuleOptions): Promise<SleepingModule> {
-    return new Promise((resolve, reject) => {
-      new SleepingModule(port, options, { resolve, reject }).#open();
-    });
+    const module = new SleepingModule(port, options);
+    module.#open();
+    return module.#login.promise;
+  }
+
+  /** Resolves when the connection is closed by either side. */
+  get closed(): Promise<void> {
+    return this.#closed.promise;
   }
 
   heartbeat(): void {
@@ -131,7 +126,7 @@ export class SleepingModule implements SocketOwner {
     this.#socket.destroy();
     this.#login.reject(gone);
     this.#packets.end();
-    this.#resolveClosed();
+    this.#closed.resolve();
   }
 
   #open(): void {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatEvent, formatLocalTime, summaryOf, parseSince } from '../../../../src/cli/api/events-text.ts';
+import { formatEvent, summaryOf, parseSince } from '../../../../src/cli/api/events-text.ts';
+import { formatLocalTime } from '../../../../src/server/bootstrap/log-text.ts';
 import type { WireEvent } from '../../../../src/gateways/admin/event-query.ts';
 import { InvalidArgumentError } from 'commander';
 import { encodeCursor } from '../../../support/event-cursors.ts';

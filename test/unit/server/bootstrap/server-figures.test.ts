@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { statfsSync } from 'node:fs';
 import { test } from 'node:test';
 import { fail, succeed } from '../../../../src/lib/result.ts';
-import { LiveFigures } from '../../../../src/server/bootstrap/server-figures.ts';
+import { liveFigures } from '../../../../src/server/bootstrap/server-figures.ts';
 import { RegistryStore } from '../../../../src/storage/registry/registry-store.ts';
 import type { WebhookFigures } from '../../../../src/telemetry/gauges.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
@@ -20,7 +20,7 @@ test('the gauges of a scrape query the webhook thread once, and do not wait if i
   const hangs = new Promise<never>(() => undefined);
   let asked = 0;
   let answer: Promise<ReturnType<typeof succeed<WebhookFigures>>> = Promise.resolve(succeed(backlog));
-  const figures = new LiveFigures({
+  const figures = liveFigures({
     certificates: { expiriesS: () => ({}) },
     clock,
     store,
@@ -42,7 +42,7 @@ test('the gauges of a scrape query the webhook thread once, and do not wait if i
 
 test('a missing file of the store has no size, and the disk is that of the data directory', async (t) => {
   const store = temporaryStore(t);
-  const figures = new LiveFigures({
+  const figures = liveFigures({
     certificates: { expiriesS: () => ({}) },
     clock: new DrivenClock(),
     store,

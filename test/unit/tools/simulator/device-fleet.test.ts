@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import type { DeviceController, DeviceModule } from '../../../../src/tools/simulator/device-connections.ts';
 import { DeviceFleet } from '../../../../src/tools/simulator/device-fleet.ts';
 import { moduleAlone, wholeDevice } from '../../../../src/tools/simulator/simulated-device.ts';
-import { SignalRefused, type SignalClosed } from '../../../../src/tools/simulator/signal-controller.ts';
+import type { SocketClosed } from '../../../../src/tools/simulator/opened-socket.ts';
+import { SignalRefused } from '../../../../src/tools/simulator/signal-controller.ts';
 import { LoginRefused } from '../../../../src/tools/simulator/sleeping-module.ts';
 import type { SleepAdvice } from '../../../../src/protocol/signal/server-message.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
@@ -22,9 +23,9 @@ type Story = string[];
 
 class FakeController implements DeviceController {
   readonly welcome = { epoch: 1, heartbeat_s: 30, server_time: 0, sleep: advice };
-  readonly closed: Promise<SignalClosed>;
+  readonly closed: Promise<SocketClosed>;
   heartbeats = 0;
-  end: (closed: SignalClosed) => void = () => undefined;
+  end: (closed: SocketClosed) => void = () => undefined;
   readonly #story: Story;
 
   constructor(story: Story) {
@@ -42,13 +43,13 @@ class FakeController implements DeviceController {
     this.#story.push(`wake report: ${cause}`);
   }
 
-  bye(reason: string): Promise<SignalClosed> {
+  bye(reason: string): Promise<SocketClosed> {
     this.#story.push('signal left');
     this.end({ code: 1000, reason });
     return this.closed;
   }
 
-  close(): Promise<SignalClosed> {
+  close(): Promise<SocketClosed> {
     return this.closed;
   }
 }
