@@ -1,7 +1,8 @@
 /**
  * The sleep server of the plain server: node:net, a session key by randomBytes, a login line with its HMAC, and lmdb. It keeps the
  * deadlines of a login and of heartbeats, closes a session that a login replaces, and stores a device's connection and the event of each
- * login and each end. Like ours it answers without waiting for the commit. It has no limits, and refuses without a reason.
+ * login and each end. Like ours it answers without waiting for the commit. It holds all devices in a Map, with the stored rows since its
+ * start, so that a login reads no store. It has no limits, and refuses without a reason.
  */
 import { createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import type { Socket } from 'node:net';
@@ -14,17 +15,30 @@ const lineBytesMax = 1024;
 const loginMsMax = 10_000;
 const heartbeatsMissedMax = 3;
 
-export interface Device {
-  readonly deviceId: string;
-  readonly secret: string;
+interface Connection {
   loggedInAt: number;
   heartbeatAt: number;
   offlineAt: number | null;
   epoch: number;
+  /** Number of the device's latest event. */
   seq: number;
-  session: string | null;
+  openSession: string | null;
+}
+
+export interface Device extends Connection {
+  readonly deviceId: string;
+  readonly secret: string;
   socket: Socket | null;
 }
+
+const neverConnected: Connection = {
+  loggedInAt: 0,
+  heartbeatAt: 0,
+  offlineAt: null,
+  epoch: 0,
+  seq: 0,
+  openSession: null,
+};
 
 export interface PlainEvent {
   readonly type: string;
@@ -41,20 +55,13 @@ export class PlainDevices {
   #lastEvent = 0;
 
   constructor(store: RootDatabase) {
-    this.#connections = store.openDB({ name: 'connections' });
+    this.#connections = store.openDB<Connection, string>({ name: 'connections' });
     this.#events = store.openDB<object, number>({ name: 'events' });
-    const never = {
-      loggedInAt: 0,
-      heartbeatAt: 0,
-      offlineAt: null,
-      epoch: 0,
-      seq: 0,
-      session: null,
-      socket: null,
-    };
+    for (const sequence of this.#events.getKeys({ reverse: true, limit: 1 })) this.#lastEvent = sequence;
     for (let index = 0; index < devicesMax; index += 1) {
       const { deviceId, secret } = deviceIdentity(index);
-      this.#devices.set(deviceId, { deviceId, secret, ...never });
+      const stored = this.#connections.get(deviceId) ?? neverConnected;
+      this.#devices.set(deviceId, { deviceId, secret, socket: null, ...stored });
     }
   }
 
@@ -102,10 +109,10 @@ export class PlainDevices {
     }
     const replaced = device.socket;
     device.socket = socket;
-    device.session = randomUUID();
+    device.openSession = randomUUID();
     device.loggedInAt = nowS();
     device.epoch += 1;
-    this.#store(device, 'device.sleep.login', { replaced: replaced !== null });
+    this.#store(device, 'device.sleep.login', { session: device.openSession, replaced: replaced !== null });
     replaced?.destroy();
     socket.setTimeout(heartbeatsMissedMax * Number(heartbeat) * 1000);
     if (reply === '1') socket.write('OK\n');
@@ -113,17 +120,18 @@ export class PlainDevices {
   }
 
   #end(device: Device): void {
+    const session = device.openSession;
     device.offlineAt = nowS();
+    device.openSession = null;
     device.socket = null;
-    this.#store(device, 'device.sleep.offline', { reason: 'peer_closed' });
+    this.#store(device, 'device.sleep.offline', { session, reason: 'peer_closed' });
   }
 
-  #store(device: Device, type: string, detail: object): void {
-    const { deviceId, loggedInAt, heartbeatAt, offlineAt, epoch, session, socket } = device;
+  #store(device: Device, type: string, data: object): void {
     device.seq += 1;
-    const openSession = socket === null ? null : session;
-    void this.#connections.put(deviceId, { epoch, loggedInAt, heartbeatAt, offlineAt, openSession });
-    this.append({ type, deviceId, atMs: Date.now(), epoch, seq: device.seq, data: { session, ...detail } });
+    const { deviceId, loggedInAt, heartbeatAt, offlineAt, epoch, seq, openSession } = device;
+    void this.#connections.put(deviceId, { loggedInAt, heartbeatAt, offlineAt, epoch, seq, openSession });
+    this.append({ type, deviceId, atMs: Date.now(), epoch, seq, data });
   }
 }
 
