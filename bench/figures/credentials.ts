@@ -41,7 +41,12 @@ const ours = (verification: Verification): Contender => ({
 });
 
 const contenders: readonly Contender[] = [
-  { row: 'plain', kinds: ['connectivity', 'credentials'], dialect: 'named', start: () => startPeer('plain') },
+  {
+    row: 'plain',
+    kinds: ['connectivity', 'credentials'],
+    dialect: 'reveille',
+    start: () => startPeer('plain'),
+  },
   ours('inline'),
   ours('pool'),
 ];

@@ -60,7 +60,7 @@ const peer = (row: string, name: PeerName, dialect: DialectName | null): Contend
 const contenders: readonly Contender[] = [
   peer('Fastify', 'fastify', null),
   peer('bare uWS', 'bare-uws', null),
-  peer('plain', 'plain', 'named'),
+  peer('plain', 'plain', 'reveille'),
   ours('inline'),
   ours('pool'),
 ];

@@ -41,7 +41,7 @@ const ours = (row: string, verification: Verification, core: number | null): Con
 });
 const peer = (row: string, name: PeerName, core: number | null): Contender => ({
   row,
-  dialect: 'named',
+  dialect: name === 'plain' ? 'reveille' : 'named',
   start: () => startPeer(name, core),
 });
 const [bare, bareUnpinned] = ['bare uWS + Map', 'bare, unpinned'];
@@ -73,7 +73,7 @@ async function measureOne(
   const { service } = players;
   const port = server.httpPort;
   try {
-    const allConnected = server.connected?.(sessions);
+    const allConnected = dialect === 'named' ? server.connected?.(sessions) : null;
     await logIn(players, { port: server.devicePort, dialect, count: sessions }, trouble);
     await allConnected;
     const count = oneByOne + Math.ceil((warmUpSeconds + seconds) * ratePerSecond);

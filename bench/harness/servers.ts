@@ -39,8 +39,8 @@ export type PeerName =
 
 /** A note of benchmarks with this peer. */
 export const plainServer =
-  'Plain: a server with the same duties as its libraries’ documentation suggests it (uWebSockets.js, node:crypto, lmdb, jose): it checks each ' +
-  'signature, and stores what we store, without limits, repeats, outcomes, permissions and proof of devices.';
+  'Plain: a server with the same duties as its libraries’ documentation suggests it (uWebSockets.js, node:net, node:crypto, lmdb, ' +
+  'jose): it checks each signature and login, and stores what we store, without limits, repeats, outcomes and permissions.';
 
 /** `core`: null: not pinned. */
 export async function startPeer(name: PeerName, core: number | null = serverCore): Promise<ServerUnderTest> {

@@ -2,18 +2,16 @@
  * A server with our duties, written as plainly as the documentation of its libraries suggests: uWebSockets.js, HMAC by node:crypto,
  * devices in a Map, rows in lmdb, tokens by jose. It checks each signature with its date and application, wakes a device by 8 bytes on
  * its socket, and stores a wakeup with its event, and a call's session before its answer. It has no limits, repeats, permissions,
- * outcomes or long polls. Devices send their name in a line, without proof. Argument: the directory of its store.
+ * outcomes or long polls. Its sleep server is in plain-devices.ts. Argument: the directory of its store.
  */
 import { createHash, createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
-import type { Socket } from 'node:net';
 import { SignJWT } from 'jose';
 import { open } from 'lmdb';
 import { ListeningApps, type HttpRequest, type HttpResponse } from '../../src/lib/uws.ts';
-import { backendCredential, deviceIdOf } from '../load/population.ts';
-import { answerAsPeer, Arrivals, type PeerPorts } from './answer-as-peer.ts';
-import { listenForDevices } from './device-listener.ts';
+import { backendCredential } from '../load/population.ts';
+import { answerAsPeer, type PeerPorts } from './answer-as-peer.ts';
+import { nowS, PlainDevices, type Device } from './plain-devices.ts';
 
-const devicesMax = 20_000;
 const windowMs = 300_000;
 const scopeDays = 7;
 const dayMs = 86_400_000;
@@ -21,36 +19,11 @@ const callsOfDeviceMax = 4;
 const packet = Buffer.from('983b16f8f39c0000', 'hex');
 const tokenKey = Buffer.alloc(32, 'k');
 
-interface Device {
-  readonly loggedInAt: number;
-  heartbeatAt: number;
-  socket: Socket | null;
-  calls: readonly object[];
-}
-
 const store = open({ path: process.argv[2] ?? '' });
 const wakeups = store.openDB({ name: 'wakeups' });
-const events = store.openDB<object, number>({ name: 'events' });
 const calls = store.openDB({ name: 'calls' });
-const arrivals = new Arrivals();
-const devices = new Map<string, Device>();
-let lastEvent = 0;
-
-const nowS = (): number => Math.floor(Date.now() / 1000);
-
-for (let index = 0; index < devicesMax; index += 1)
-  devices.set(deviceIdOf(index), { loggedInAt: nowS(), heartbeatAt: nowS(), socket: null, calls: [] });
-
-function accept(socket: Socket): void {
-  socket.once('data', (line: Buffer) => {
-    const device = devices.get(line.toString('latin1').trimEnd());
-    if (device === undefined) return void socket.destroy();
-    device.socket = socket;
-    socket.on('data', () => (device.heartbeatAt = nowS()));
-    arrivals.add();
-  });
-  socket.on('error', () => socket.destroy());
-}
+const devices = new PlainDevices(store);
+const callsOf = new WeakMap<Device, readonly object[]>();
 
 interface SignedRequest {
   readonly method: string;
@@ -163,7 +136,7 @@ function answerPost(handle: Handle): (response: HttpResponse, request: HttpReque
 
 function answerConnectivity({ query }: SignedRequest): Answer {
   const deviceId = new URLSearchParams(query).get('device_id') ?? '';
-  const device = devices.get(deviceId);
+  const device = devices.find(deviceId);
   if (device === undefined) return unknown;
   const signal = { is_online: false, last_login_at: null, last_heartbeat_at: null, last_offline_at: null };
   const sleep = {
@@ -176,21 +149,14 @@ function answerConnectivity({ query }: SignedRequest): Answer {
 
 function wake({ headers }: SignedRequest, body: Buffer): Answer {
   const { device_id: deviceId } = JSON.parse(body.toString()) as { readonly device_id: string };
-  const socket = devices.get(deviceId)?.socket ?? null;
+  const socket = devices.find(deviceId)?.socket ?? null;
   if (socket === null) return unknown;
   socket.write(packet);
   const requestId = headers.get('x-request-id') ?? randomUUID();
   const acceptedAt = nowS();
   const wakeup = { deviceId, status: 'accepted', acceptedAt, packet: packet.toString('hex') };
-  lastEvent += 1;
   void wakeups.put(requestId, wakeup);
-  void events.put(lastEvent, {
-    id: randomUUID(),
-    type: 'device.wakeup.accepted',
-    deviceId,
-    requestId,
-    acceptedAt,
-  });
+  devices.append({ type: 'device.wakeup.accepted', deviceId, requestId, acceptedAt });
   return {
     status: '202 Accepted',
     body: { ...success, data: { device_id: deviceId, accepted_at: acceptedAt } },
@@ -200,11 +166,12 @@ function wake({ headers }: SignedRequest, body: Buffer): Answer {
 async function issueCredentials(_request: SignedRequest, body: Buffer): Promise<Answer> {
   const order = JSON.parse(body.toString()) as { readonly device_id: string };
   const { device_id: deviceId } = order;
-  const device = devices.get(deviceId);
+  const device = devices.find(deviceId);
   if (device === undefined) return unknown;
   const session = { ...order, sessionId: randomUUID(), state: 'issued', createdAt: nowS() };
-  device.calls = [...device.calls, session].slice(-callsOfDeviceMax);
-  const committed = calls.put(deviceId, device.calls);
+  const sessions = [...(callsOf.get(device) ?? []), session].slice(-callsOfDeviceMax);
+  callsOf.set(device, sessions);
+  const committed = calls.put(deviceId, sessions);
   const token = await new SignJWT({ sid: session.sessionId })
     .setProtectedHeader({ alg: 'HS256', typ: 'JWT', kid: 'first' })
     .setIssuer('reveille')
@@ -227,7 +194,7 @@ async function listen(): Promise<PeerPorts> {
     app.post('/v1/token/msgvoip', answerPost(issueCredentials));
   });
   await apps.listen();
-  return { httpPort: apps.port, devicePort: await listenForDevices(accept) };
+  return { httpPort: apps.port, devicePort: await devices.listen() };
 }
 
-answerAsPeer(listen, arrivals);
+answerAsPeer(listen);

@@ -27,6 +27,8 @@ export class RegistryStore implements RegistryReader, DeviceLister {
   readonly #products = new LRUCache<ProductId, Product>({ max: productsCachedMax });
   #onCredentials: (changed: readonly AccessKeyId[] | null) => Promise<void> = () => Promise.resolve();
   #inForce = Promise.resolve();
+  /** Proving a login and its event read the device one after the other. */
+  #lastPeeked: Device | null = null;
   #changes = 0;
   #bridges: BridgesByKey | null = null;
 
@@ -62,7 +64,10 @@ export class RegistryStore implements RegistryReader, DeviceLister {
   }
 
   peekDevice(deviceId: DeviceId): Device | null {
-    return this.#devices.peek(deviceId) ?? this.#tables.find('device', deviceId);
+    const cached = this.#devices.peek(deviceId);
+    if (cached !== undefined) return cached;
+    if (this.#lastPeeked?.deviceId !== deviceId) this.#lastPeeked = this.#tables.find('device', deviceId);
+    return this.#lastPeeked;
   }
 
   countDevices(appId: ApplicationId): number {
@@ -129,6 +134,7 @@ export class RegistryStore implements RegistryReader, DeviceLister {
     this.#credentials.clear();
     this.#products.clear();
     this.#devices.clear();
+    this.#lastPeeked = null;
     this.#bridges = null;
     this.#tables.environment.refresh();
     if (credentials?.length !== 0) this.#inForce = this.#onCredentials(credentials);

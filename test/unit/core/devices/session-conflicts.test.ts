@@ -108,7 +108,20 @@ test('a continuing conflict is reported each minute with its number, and one tha
   assert.deepEqual([...new Set(events.map(({ epoch }) => epoch))], [7]);
 });
 
-test('full tables drop the device with the oldest login, and quiet devices expire', () => {
+test('the logins of many devices give none of them its burst back, except with time', () => {
+  const clock = new DrivenClock();
+  const rates = new LoginRates(clock, 1);
+  const acquire = (id: string): boolean => rates.acquire('sleep', id as DeviceId);
+  const others = Array.from({ length: 1000 }, (_, i) => `other ${i}`);
+  for (let i = 0; i < 10; i++) assert.ok(acquire('a'));
+  assert.ok(others.every(acquire));
+  assert.equal(acquire('a'), false);
+  clock.advance(1000);
+  assert.ok(others.every(acquire));
+  assert.deepEqual(['a', 'a'].map(acquire), [true, false]);
+});
+
+test('full tables drop the devices known for longest, and quiet devices expire', () => {
   const clock = new DrivenClock();
   const rates = new LoginRates(clock, 1, 2);
   const acquire = (id: string): boolean => rates.acquire('sleep', id as DeviceId);

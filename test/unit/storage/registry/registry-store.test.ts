@@ -60,6 +60,19 @@ test('a device that is peeked at is not cached', (t) => {
   assert.equal(registry.findDevice(deviceId)?.disabled, true);
 });
 
+test('a change of the device that was peeked at last is visible after a purge', (t) => {
+  const store = temporaryStore(t);
+  importSample(store);
+  const registry = new RegistryStore(store.registry);
+  const deviceId = 'TESTDEVICE01' as DeviceId;
+  const disabled = sampleRegistry.devices.map((device) => ({ ...device, disabled: true }));
+  assert.equal(registry.peekDevice(deviceId)?.disabled, false);
+  importSample(store, { devices: disabled });
+  registry.purge();
+  assert.equal(registry.peekDevice(deviceId)?.disabled, true);
+  assert.equal(registry.peekDevice('TESTDEVICE02' as DeviceId)?.deviceId, 'TESTDEVICE02');
+});
+
 test('a webhook is found by application and url', (t) => {
   const store = temporaryStore(t);
   importSample(store);
