@@ -18,9 +18,13 @@ import type {
 } from '../core/ports/device-sessions.ts';
 import { linkHeartbeatMs, linkTallyMs } from '../model/limits.ts';
 import type { SleepEndReason, SleepLogin } from '../model/sleep.ts';
-import type { SentByEdge } from '../protocol/edge-link/edge-codec.ts';
 import { sentenceCharactersMax } from '../protocol/edge-link/edge-fields.ts';
-import { edgeLinkVersion, type CoreHello, type CoreMessage } from '../protocol/edge-link/edge-message.ts';
+import {
+  edgeLinkVersion,
+  type CoreHello,
+  type CoreMessage,
+  type SentByEdge,
+} from '../protocol/edge-link/edge-message.ts';
 import { edgeLanguage, edgeLinkBounds, edgeLogBounds } from './edge-language.ts';
 import type { EdgeIdentity, EdgePort } from './edge-port.ts';
 import { EdgeSession } from './edge-session.ts';
