@@ -7,7 +7,7 @@ import type { Log } from '../../lib/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { HookChanges } from '../../core/ports/delivery-store.ts';
 import type { WebhookQuestion, WebhookReply } from '../../webhooks/worker/webhook-messages.ts';
-import type { WebhookAnswers } from '../../core/ports/webhook-admin.ts';
+import type { WebhookAnswers } from '../../webhooks/delivery/webhook-admin.ts';
 import { webhookRoutes } from '../../gateways/admin/webhook-routes.ts';
 import type { WebhookTables } from '../../storage/webhooks/lmdb-delivery-store.ts';
 import { WebhookThread, type WebhookThreadDeps } from '../../webhooks/worker/webhook-thread.ts';
