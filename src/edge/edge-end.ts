@@ -42,8 +42,6 @@ export interface EdgeEndDeps {
   onEnd(fault: string | null): void;
 }
 
-type EdgeLink = Link<SentByEdge, CoreMessage>;
-
 export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
   readonly telemetry: EdgeTelemetry;
   /** The core writes these lines, under the name of the edge. Without a link lines are lost. */
@@ -53,21 +51,20 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
   readonly #sessions = new HeldSessions();
   readonly #logins: WaitingLogins;
   readonly #stopTimers: readonly Cancel[];
-  #link: EdgeLink | null = null;
+  #link: Link<SentByEdge, CoreMessage> | null = null;
   #stage: 'away' | 'greeting' | 'bringing' | 'linked' = 'away';
   #isBringDue = false;
   #port: EdgePort | null = null;
 
   constructor(deps: EdgeEndDeps) {
-    const { clock } = deps;
     this.#deps = deps;
     const send = (message: SentByEdge): void => this.#send(message);
     this.#logins = new WaitingLogins((number) => this.#sessions.has(number), send);
     this.telemetry = new EdgeTelemetry(() => this.#flushTally());
     this.log = this.#log = new LinkLog(edgeLogBounds, send, () => this.#link?.isCongested ?? true);
     this.#stopTimers = [
-      clock.every(linkHeartbeatMs, () => this.#turn()),
-      clock.every(linkTallyMs, () => this.#flushTally()),
+      deps.clock.every(linkHeartbeatMs, () => this.#turn()),
+      deps.clock.every(linkTallyMs, () => this.#flushTally()),
     ];
   }
 

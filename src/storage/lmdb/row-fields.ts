@@ -4,7 +4,7 @@ export function pickFields(item: object, names: readonly string[]): unknown[] {
   return names.map((name) => (item as Readonly<Record<string, unknown>>)[name]);
 }
 
-/** The item of a row that `pickFields` made, its types unchecked. */
-export function nameFields<Item>(row: readonly unknown[], names: readonly string[]): Item {
-  return Object.fromEntries(names.map((name, at) => [name, row[at]])) as Item;
+/** The item of a row that `pickFields` made. */
+export function nameFields(row: readonly unknown[], names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(names.map((name, at) => [name, row[at]]));
 }

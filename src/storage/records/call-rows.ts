@@ -56,7 +56,12 @@ interface StoredSession extends Omit<CallSession, 'deviceId' | 'appId' | 'room' 
 
 export function encodeCalls(sessions: readonly CallSession[]): CallRow {
   return sessions.map(({ appId, room, media, ...others }) => {
-    const stored = { ...others, appId: Buffer.from(appId), room: encodeRoom(room), media: encodeMedia(media) };
+    const stored = {
+      ...others,
+      appId: Buffer.from(appId),
+      room: encodeRoom(room),
+      media: encodeMedia(media),
+    };
     return pickFields(stored, sessionFields);
   });
 }
@@ -64,9 +69,10 @@ export function encodeCalls(sessions: readonly CallSession[]): CallRow {
 /** Call right after the read: the bytes of a row belong to the store. */
 export function decodeCalls(deviceId: DeviceId, row: CallRow): CallSession[] {
   return row.map((values) => {
-    const session = nameFields<StoredSession>(values, sessionFields);
-    const [appId, room, media] = [textOf(session.appId), decodeRoom(session.room), decodeMedia(session.media)];
-    return { ...session, deviceId, appId: appId as ApplicationId, room, media };
+    const session = nameFields(values, sessionFields) as unknown as StoredSession;
+    const appId = textOf(session.appId) as ApplicationId;
+    const [room, media] = [decodeRoom(session.room), decodeMedia(session.media)];
+    return { ...session, deviceId, appId, room, media };
   });
 }
 
@@ -76,7 +82,7 @@ function encodeRoom({ msgAppId, modelId, ...texts }: CallRoom): unknown[] {
 }
 
 function decodeRoom(row: readonly unknown[]): CallRoom {
-  const values = Object.entries(nameFields<RoomBytes>(row, roomFields));
+  const values = Object.entries(nameFields(row, roomFields) as RoomBytes);
   return Object.fromEntries(
     values.map(([name, value]) => [name, typeof value === 'string' ? value : textOf(value)]),
   ) as unknown as CallRoom;
@@ -88,7 +94,7 @@ function encodeMedia({ screen, ...media }: CallMedia): unknown[] {
 }
 
 function decodeMedia(row: readonly unknown[]): CallMedia {
-  const { screenWidth: width, screenHeight: height, ...media } = nameFields<FlatMedia>(row, mediaFields);
+  const { screenWidth: width, screenHeight: height, ...media } = nameFields(row, mediaFields) as FlatMedia;
   return { ...media, screen: width === null || height === null ? null : { width, height } };
 }
 
