@@ -72,7 +72,7 @@ export class WebhookAdmin {
     try {
       return succeed({ hooks, backlog, oldestS: Math.max(0, nowMs - this.#oldestMs(nowMs)) / 1000 });
     } catch (error) {
-      return refuse('unavailable', `the store cannot be read: ${messageOf(error)}`);
+      return notDone('unavailable', `the store cannot be read: ${messageOf(error)}`);
     }
   }
 
@@ -91,7 +91,7 @@ export class WebhookAdmin {
   async test(name: WebhookName) {
     const found = this.#find(name);
     if (!found.ok) return found;
-    if (this.#tests >= testsMax) return refuse('busy', `${testsMax} tests are running; try again later`);
+    if (this.#tests >= testsMax) return notDone('busy', `${testsMax} tests are running; try again later`);
     const { clock, sender } = this.#deps;
     const startedMs = clock.monotonicMs();
     this.#tests += 1;
@@ -138,7 +138,7 @@ export class WebhookAdmin {
 
   async #replay(name: WebhookName, eventId: EventId | null) {
     const { engine, deliveries } = this.#deps;
-    if (!(await engine.flush())) return refuse('busy', 'the webhook store rejects writes; see the log');
+    if (!(await engine.flush())) return notDone('busy', 'the webhook store rejects writes; see the log');
     const found = this.#find(name);
     if (!found.ok) return found;
     const hook = found.value;
@@ -146,7 +146,7 @@ export class WebhookAdmin {
     if (limit === 0) return succeed({ replayed: 0, parked: hook.record().parked });
     const one = eventId === null ? null : await deliveries.findParked(hook.number, eventId);
     if (eventId !== null && one === null)
-      return refuse('unknown', `no event ${eventId} is parked for this webhook`);
+      return notDone('unknown', `no event ${eventId} is parked for this webhook`);
     const parked = one === null ? deliveries.parked(hook.number, 0, limit) : [one];
     hook.replay(parked);
     engine.poke(hook);
@@ -156,9 +156,9 @@ export class WebhookAdmin {
   #find({ url, appId }: WebhookName): Result<Hook, WebhookAdminRefusal> {
     const [hook, other] = this.#deps.engine.roster.find(url, appId);
     const shown = maskUrl(url);
-    if (hook === undefined) return refuse('unknown', `no webhook ${shown} in the registry`);
+    if (hook === undefined) return notDone('unknown', `no webhook ${shown} in the registry`);
     if (other === undefined) return succeed(hook);
-    return refuse('ambiguous', severalNamed(shown));
+    return notDone('ambiguous', severalNamed(shown));
   }
 }
 
@@ -206,6 +206,6 @@ function describeFailure({ atMs, status, reason }: DeliveryFailure) {
   return { at: formatTimestamp(atMs), status, reason };
 }
 
-function refuse(kind: WebhookAdminRefusal['kind'], message: string) {
+function notDone(kind: WebhookAdminRefusal['kind'], message: string) {
   return fail<WebhookAdminRefusal>({ kind, message });
 }
