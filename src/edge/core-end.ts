@@ -4,6 +4,7 @@
  */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.ts';
+import type { ListenAddress } from '../lib/connections/listen-address.ts';
 import { Link } from '../lib/link/link.ts';
 import { writeLine, type LogLine } from '../lib/link/link-log.ts';
 import { OpenAsks } from '../lib/link/open-asks.ts';
@@ -14,7 +15,6 @@ import { linkLogLinesMax } from '../model/limits.ts';
 import {
   edgeLinkVersion,
   type CoreMessage,
-  type EdgeAddress,
   type EdgeHello,
   type EdgeMessage,
 } from '../protocol/edge-link/edge-message.ts';
@@ -51,7 +51,7 @@ export class CoreEnd {
   readonly #link: Link<CoreMessage, EdgeMessage>;
   readonly #asks: OpenAsks<{ readonly 'reload-tls': string | null; readonly drain: number }, 'unanswered'>;
   #sessions: EdgeSessions | null = null;
-  #address: EdgeAddress | null = null;
+  #address: ListenAddress | null = null;
   #sockets = 0;
   #lines = 0;
   /** Monotonic milliseconds; null: no probe is in flight. */
@@ -77,7 +77,7 @@ export class CoreEnd {
   }
 
   /** Null: it does not listen yet. */
-  get address(): EdgeAddress | null {
+  get address(): ListenAddress | null {
     return this.#address;
   }
 

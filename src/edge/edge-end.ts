@@ -18,9 +18,13 @@ import type {
 } from '../core/ports/device-sessions.ts';
 import { linkHeartbeatMs, linkTallyMs } from '../model/limits.ts';
 import type { SleepEndReason, SleepLogin } from '../model/sleep.ts';
-import type { SentByEdge } from '../protocol/edge-link/edge-codec.ts';
 import { sentenceCharactersMax } from '../protocol/edge-link/edge-fields.ts';
-import { edgeLinkVersion, type CoreHello, type CoreMessage } from '../protocol/edge-link/edge-message.ts';
+import {
+  edgeLinkVersion,
+  type CoreHello,
+  type CoreMessage,
+  type SentByEdge,
+} from '../protocol/edge-link/edge-message.ts';
 import { edgeLanguage, edgeLinkBounds, edgeLogBounds } from './edge-language.ts';
 import type { EdgeIdentity, EdgePort } from './edge-port.ts';
 import { EdgeSession } from './edge-session.ts';
@@ -38,8 +42,6 @@ export interface EdgeEndDeps {
   onEnd(fault: string | null): void;
 }
 
-type EdgeLink = Link<SentByEdge, CoreMessage>;
-
 export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
   readonly telemetry: EdgeTelemetry;
   /** The core writes these lines, under the name of the edge. Without a link lines are lost. */
@@ -49,21 +51,20 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
   readonly #sessions = new HeldSessions();
   readonly #logins: WaitingLogins;
   readonly #stopTimers: readonly Cancel[];
-  #link: EdgeLink | null = null;
+  #link: Link<SentByEdge, CoreMessage> | null = null;
   #stage: 'away' | 'greeting' | 'bringing' | 'linked' = 'away';
   #isBringDue = false;
   #port: EdgePort | null = null;
 
   constructor(deps: EdgeEndDeps) {
-    const { clock } = deps;
     this.#deps = deps;
     const send = (message: SentByEdge): void => this.#send(message);
     this.#logins = new WaitingLogins((number) => this.#sessions.has(number), send);
     this.telemetry = new EdgeTelemetry(() => this.#flushTally());
     this.log = this.#log = new LinkLog(edgeLogBounds, send, () => this.#link?.isCongested ?? true);
     this.#stopTimers = [
-      clock.every(linkHeartbeatMs, () => this.#turn()),
-      clock.every(linkTallyMs, () => this.#flushTally()),
+      deps.clock.every(linkHeartbeatMs, () => this.#turn()),
+      deps.clock.every(linkTallyMs, () => this.#flushTally()),
     ];
   }
 

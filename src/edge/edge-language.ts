@@ -19,10 +19,9 @@ import {
   decodeEdgeMessage,
   encodeCoreMessage,
   encodeEdgeMessage,
-  type SentByEdge,
 } from '../protocol/edge-link/edge-codec.ts';
 import { decodeCoreHello, decodeEdgeHello } from '../protocol/edge-link/edge-greeting.ts';
-import type { CoreMessage, EdgeMessage } from '../protocol/edge-link/edge-message.ts';
+import type { CoreMessage, EdgeMessage, SentByEdge } from '../protocol/edge-link/edge-message.ts';
 
 export const edgeLinkBounds: LinkBounds = {
   messageBytesMax: linkMessageBytesMax,

@@ -13,13 +13,13 @@ import {
   type SleepEndReason,
   type WakeWriteResult,
 } from '../model/sleep.ts';
+import type { EdgeWakeResult } from '../protocol/edge-link/edge-fields.ts';
 import { parseLoginLine } from '../protocol/sleep/login-line.ts';
 import type {
   BroughtSession,
   CoreMessage,
   EdgeHello,
   EdgeMessage,
-  EdgeWakeResult,
 } from '../protocol/edge-link/edge-message.ts';
 import { LinkedConnection, type LinkedConnectionOwner } from './linked-connection.ts';
 import { LostSessions } from './lost-sessions.ts';

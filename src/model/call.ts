@@ -1,5 +1,7 @@
 /** Types of a messaging-app VoIP call. Source: API doc, Endpoints 3 and 4; calls-and-media.md. */
+import { z } from 'zod';
 import type { ApplicationId, DeviceId, SessionId, TokenId } from './ids.ts';
+import { callPayloadBytesMax, callTextBytesMax, screenSideMax } from './limits.ts';
 import type { SignedRequest } from './signed-request.ts';
 
 /** In the order of a call's life; a call may skip states, but never returns to an earlier one. */
@@ -43,36 +45,38 @@ export type AudioRate = (typeof audioRates)[number];
 export const audioChannelCounts = [1, 2] as const;
 export type AudioChannels = (typeof audioChannelCounts)[number];
 
+const side = z.int().min(1).max(screenSideMax);
 /** Pixels. */
-export interface Size {
-  readonly width: number;
-  readonly height: number;
-}
+export const callSizeShape = z.strictObject({ width: side, height: side });
+export type Size = Readonly<z.infer<typeof callSizeShape>>;
 
 /** Media capabilities of the call's device, after defaults. Compared as a whole. */
-export interface CallMedia {
-  readonly noVideo: boolean;
-  readonly upVideo: UplinkVideoFormat;
-  readonly downVideo: DownlinkVideoFormat;
-  readonly rotation: VideoRotation;
+export const callMediaShape = z.strictObject({
+  noVideo: z.boolean(),
+  upVideo: z.enum(uplinkVideoFormats),
+  downVideo: z.enum(downlinkVideoFormats),
+  rotation: z.literal(videoRotations),
   /** Null: audio-only without a screen. */
-  readonly screen: Size | null;
-  readonly resolution: ResolutionMode;
-  readonly downAudio: DownlinkAudioFormat;
-  readonly audioRate: AudioRate;
-  readonly audioChannels: AudioChannels;
-}
+  screen: callSizeShape.nullable(),
+  resolution: z.enum(resolutionModes),
+  downAudio: z.enum(downlinkAudioFormats),
+  audioRate: z.literal(audioRates),
+  audioChannels: z.literal(audioChannelCounts),
+});
+export type CallMedia = Readonly<z.infer<typeof callMediaShape>>;
 
+const roomText = z.string().max(callTextBytesMax);
 /** Credentials by which a bridge enters the messaging app's room. Key and token are secrets: never in a log, event, URL or token. */
-export interface CallRoom {
-  readonly msgAppId: string;
-  readonly modelId: string;
-  readonly roomId: string;
-  readonly sessionKey: string;
-  readonly sessionToken: string;
+export const callRoomShape = z.strictObject({
+  msgAppId: roomText,
+  modelId: roomText,
+  roomId: roomText,
+  sessionKey: roomText,
+  sessionToken: roomText,
   /** The caller's, passed through; empty: none. */
-  readonly payload: string;
-}
+  payload: z.string().max(callPayloadBytesMax),
+});
+export type CallRoom = Readonly<z.infer<typeof callRoomShape>>;
 
 export interface CallOrder {
   readonly appId: ApplicationId;

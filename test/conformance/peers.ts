@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test';
 import { fail, succeed } from '../../src/lib/result.ts';
 import type { MemberId } from '../../src/model/cluster.ts';
 import { peerMessageBytesMax, peerQuestionsMax } from '../../src/model/limits.ts';
-import type { PeerNotice } from '../../src/model/peer.ts';
+import type { PeerNotice } from '../../src/protocol/cluster/peer-message.ts';
 import type { PeerHost, Peers } from '../../src/core/ports/peers.ts';
 import { signedOrder, callRoom } from '../support/call-scene.ts';
 import type { DrivenClock } from '../support/driven-clock.ts';

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { RegistryPage } from '../../src/gateways/admin/registry-lists.ts';
-import type { WebhookJson } from '../../src/core/ports/webhook-admin.ts';
+import type { WebhookJson } from '../../src/webhooks/delivery/webhook-admin.ts';
 import { auditPath } from '../../src/storage/audit/audit-files.ts';
 import { checkout } from '../support/checkout.ts';
 import { runCli, type CliResult } from '../support/cli-process.ts';

@@ -3,13 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceId, SessionId } from '../../src/model/ids.ts';
 import { decodeCoreMessage, decodeEdgeMessage } from '../../src/protocol/edge-link/edge-codec.ts';
-import {
-  encodeCoreMessage,
-  encodeEdgeMessage,
-  type SentByEdge,
-} from '../../src/protocol/edge-link/edge-codec.ts';
+import { encodeCoreMessage, encodeEdgeMessage } from '../../src/protocol/edge-link/edge-codec.ts';
 import { decodeCoreHello, decodeEdgeHello } from '../../src/protocol/edge-link/edge-greeting.ts';
-import type { CoreMessage } from '../../src/protocol/edge-link/edge-message.ts';
+import type { CoreMessage, SentByEdge } from '../../src/protocol/edge-link/edge-message.ts';
 import { hex, list, map, word } from '../support/msgpack-bytes.ts';
 
 const none = hex('c0');

@@ -6,22 +6,20 @@ import assert from 'node:assert/strict';
 import type { Clock } from '../../src/lib/clock.ts';
 import { OpenAsks } from '../../src/lib/link/open-asks.ts';
 import { fail, type Result } from '../../src/lib/result.ts';
+import type { MemberId } from '../../src/model/cluster.ts';
+import { peerMessageBytesMax, peerQuestionsMax } from '../../src/model/limits.ts';
+import type { PeerFailure } from '../../src/model/peer.ts';
 import {
   decodePeerMessage,
   encodePeerMessage,
   type PeerAnswerMessage,
   type PeerMessage,
+  type PeerAnswer,
+  type PeerAnswers,
+  type PeerKind,
+  type PeerNotice,
+  type PeerQuestion,
 } from '../../src/protocol/cluster/peer-message.ts';
-import type { MemberId } from '../../src/model/cluster.ts';
-import { peerMessageBytesMax, peerQuestionsMax } from '../../src/model/limits.ts';
-import type {
-  PeerAnswer,
-  PeerAnswers,
-  PeerFailure,
-  PeerKind,
-  PeerNotice,
-  PeerQuestion,
-} from '../../src/model/peer.ts';
 import type { PeerHost, Peers } from '../../src/core/ports/peers.ts';
 
 /** The state of one member, as all others see it. */

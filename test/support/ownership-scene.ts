@@ -5,7 +5,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Cancel, Clock } from '../../src/lib/clock.ts';
 import type { LiveSessions } from '../../src/cluster/ownership/own-slots.ts';
-import type { SessionHeartbeat } from '../../src/model/peer.ts';
+import type { SessionHeartbeat } from '../../src/protocol/cluster/member-values.ts';
 import { Ownership } from '../../src/cluster/ownership/ownership.ts';
 import { PendingClaims, ClaimedRecords } from '../../src/cluster/ownership/pending-claims.ts';
 import type { KvStore } from '../../src/cluster/nats/kv-store.ts';

@@ -1,8 +1,14 @@
 /** Messages between members: at least one of every kind of question, answer and notice. */
-import type { PeerAnswerMessage, PeerMessage } from '../../src/protocol/cluster/peer-message.ts';
 import type { MemberId, MemberStatus, SessionSlot } from '../../src/model/cluster.ts';
 import type { DeviceId, MessageId, RequestId, SessionId } from '../../src/model/ids.ts';
-import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../src/model/peer.ts';
+import type {
+  PeerAnswerMessage,
+  PeerMessage,
+  PeerAnswer,
+  PeerKind,
+  PeerNotice,
+  PeerQuestion,
+} from '../../src/protocol/cluster/peer-message.ts';
 import type { CallEnd } from '../../src/model/call.ts';
 import { callEndOrder, signedOrder } from './call-scene.ts';
 import type { KnownWakeup, WakeupRequest } from '../../src/model/wakeup.ts';

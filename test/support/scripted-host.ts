@@ -1,6 +1,11 @@
 /** A member whose answers a test scripts; it records questions and notices. */
 import type { MemberId } from '../../src/model/cluster.ts';
-import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../src/model/peer.ts';
+import type {
+  PeerAnswer,
+  PeerKind,
+  PeerNotice,
+  PeerQuestion,
+} from '../../src/protocol/cluster/peer-message.ts';
 import type { PeerHost } from '../../src/core/ports/peers.ts';
 import { answers } from './peer-messages.ts';
 
@@ -17,7 +22,7 @@ export class ScriptedHost implements PeerHost {
     this.#resolveMet();
     if (!this.isHolding) return Promise.resolve(answers[question.kind][0] as PeerAnswer<Kind>);
     return new Promise((resolve) => {
-      this.#held.push(resolve);
+      this.#held.push(resolve as (answer: PeerAnswer) => void);
     });
   }
 

@@ -8,23 +8,21 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import { Gathered } from '../../lib/gathered.ts';
 import { OpenAsks } from '../../lib/link/open-asks.ts';
 import { fail, type Result } from '../../lib/result.ts';
+import type { MemberId } from '../../model/cluster.ts';
+import { peerQuestionsMax } from '../../model/limits.ts';
+import type { PeerFailure } from '../../model/peer.ts';
+import type { AcceptedWakeup } from '../../protocol/cluster/member-values.ts';
 import {
   decodePeerMessage,
   encodePeerMessage,
   type PeerAnswerMessage,
   type PeerMessage,
+  type PeerAnswer,
+  type PeerAnswers,
+  type PeerKind,
+  type PeerNotice,
+  type PeerQuestion,
 } from '../../protocol/cluster/peer-message.ts';
-import type { MemberId } from '../../model/cluster.ts';
-import { peerQuestionsMax } from '../../model/limits.ts';
-import type {
-  AcceptedWakeup,
-  PeerAnswer,
-  PeerAnswers,
-  PeerFailure,
-  PeerKind,
-  PeerNotice,
-  PeerQuestion,
-} from '../../model/peer.ts';
 import type { Log } from '../../lib/log.ts';
 import type { PeerHost, Peers } from '../../core/ports/peers.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';

@@ -7,14 +7,14 @@ import { fail, type Result } from '../../lib/result.ts';
 import type { DeviceActor } from '../../core/devices/device-actor.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { refusal, type Refusal } from '../../model/codes.ts';
+import type { SessionHeartbeat } from '../../protocol/cluster/member-values.ts';
 import type {
   DeviceHeartbeats,
   PeerAnswer,
   PeerKind,
   PeerNotice,
   PeerQuestion,
-  SessionHeartbeat,
-} from '../../model/peer.ts';
+} from '../../protocol/cluster/peer-message.ts';
 import type { Log } from '../../lib/log.ts';
 import type { PeerHost } from '../../core/ports/peers.ts';
 import type { MessageDeps } from '../../core/messages/deliver-message.ts';

@@ -6,7 +6,7 @@
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { heartbeatsParts } from '../../model/limits.ts';
-import type { SessionHeartbeat } from '../../model/peer.ts';
+import type { SessionHeartbeat } from '../../protocol/cluster/member-values.ts';
 import { deviceHash } from '../nats/nats-names.ts';
 
 export interface OwnSlot {

@@ -1,5 +1,5 @@
 /** The webhooks of each application: state, parked events, and actions. */
-import type { ParkedJson, WebhookAnswers, WebhookJson } from '../../core/ports/webhook-admin.ts';
+import type { ParkedJson, WebhookAnswers, WebhookJson } from '../../webhooks/delivery/webhook-admin.ts';
 import { actionButtons, type Action } from '../actions.ts';
 import { code, el } from '../dom.ts';
 import { dataTable, polledView, readOnce } from '../lists.ts';

@@ -15,7 +15,7 @@ import type { CallEnd, CallEndOrder, CallSession } from '../../model/call.ts';
 import { retryable, refusal, type CallEndCode, type Refusal } from '../../model/codes.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { callCommitMsMax, callEndsKnownMax } from '../../model/limits.ts';
-import type { PeerNotice } from '../../model/peer.ts';
+import type { PeerNotice } from '../../protocol/cluster/peer-message.ts';
 import type { CoreDeps } from '../ports/core-deps.ts';
 import type { CallLocator } from '../ports/call-locator.ts';
 import type { EventLog } from '../ports/event-log.ts';

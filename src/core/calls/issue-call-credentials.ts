@@ -18,7 +18,7 @@ import { retryable, refusal, type CallCredentialsCode, type Refusal } from '../.
 import { generateTokenId, type ApplicationId, type DeviceId, type SessionId } from '../../model/ids.ts';
 import { callCommitMsMax, issuancesKnownMax } from '../../model/limits.ts';
 import { encodingOf, type SoundEncoding } from '../../model/media/sound.ts';
-import type { PeerNotice } from '../../model/peer.ts';
+import type { PeerNotice } from '../../protocol/cluster/peer-message.ts';
 import type { CoreDeps } from '../ports/core-deps.ts';
 import type { CallCoordinator, CallLocator } from '../ports/call-locator.ts';
 import type { CallRecords } from '../ports/records.ts';

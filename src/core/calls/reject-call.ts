@@ -6,7 +6,7 @@
 import { callCommitMsMax, callRejectionsMax } from '../../model/limits.ts';
 import type { CallRejection } from '../../model/call.ts';
 import type { DeviceId } from '../../model/ids.ts';
-import type { PeerAnswer } from '../../model/peer.ts';
+import type { PeerAnswer } from '../../protocol/cluster/peer-message.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { CallLocator } from '../ports/call-locator.ts';
 import type { CallDirectory } from './call-directory.ts';

@@ -12,7 +12,7 @@ import {
 } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { connectivityQueryMsMax, ownerQueryMsMax } from '../../model/limits.ts';
-import type { DeviceHeartbeats } from '../../model/peer.ts';
+import type { DeviceHeartbeats } from '../../protocol/cluster/peer-message.ts';
 import type { Peers } from '../ports/peers.ts';
 import { SharedStateUnavailable, type SessionLocator } from '../ports/session-locator.ts';
 import { combine, observeOwn, type Observe, type OwnDeps } from './observe-device.ts';

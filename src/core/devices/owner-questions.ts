@@ -5,7 +5,7 @@
 import type { MemberId } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { batchDevicesMax, ownerQueryMsMax } from '../../model/limits.ts';
-import type { DeviceHeartbeats } from '../../model/peer.ts';
+import type { DeviceHeartbeats } from '../../protocol/cluster/peer-message.ts';
 import type { Peers } from '../ports/peers.ts';
 
 /** Heartbeats of the member's sessions, one entry per device. Empty: no answer within `waitMs`. Never rejects. */

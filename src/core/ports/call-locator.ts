@@ -2,7 +2,8 @@
 import { fail, type Result } from '../../lib/result.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
-import type { PeerAnswer, PeerFailure, PeerQuestion } from '../../model/peer.ts';
+import type { PeerFailure } from '../../model/peer.ts';
+import type { PeerAnswer, PeerQuestion } from '../../protocol/cluster/peer-message.ts';
 
 /** `unavailable`: the member is unknown or dead. */
 export type CallCoordinator = 'here' | 'unavailable' | MemberId;

@@ -4,7 +4,8 @@
  */
 import { fail, type Result } from '../../lib/result.ts';
 import type { MemberId } from '../../model/cluster.ts';
-import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from '../../model/peer.ts';
+import type { PeerFailure } from '../../model/peer.ts';
+import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../protocol/cluster/peer-message.ts';
 
 export interface Peers {
   readonly self: MemberId;

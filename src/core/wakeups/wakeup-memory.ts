@@ -11,7 +11,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { type Result, succeed } from '../../lib/result.ts';
 import type { Refusal, WakeupCode } from '../../model/codes.ts';
-import type { AcceptedWakeup } from '../../model/peer.ts';
+import type { AcceptedWakeup } from '../../protocol/cluster/member-values.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
 import { aliasRecord } from '../../model/state/wakeup-save.ts';
 import {

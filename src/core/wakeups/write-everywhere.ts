@@ -4,7 +4,7 @@
  */
 import type { SessionSlot } from '../../model/cluster.ts';
 import { peerWriteMsMax } from '../../model/limits.ts';
-import type { PeerAnswer } from '../../model/peer.ts';
+import type { PeerAnswer } from '../../protocol/cluster/peer-message.ts';
 import type { CustomData } from '../../model/sleep.ts';
 import type { WakeupRequest } from '../../model/wakeup.ts';
 import type { Peers } from '../ports/peers.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { modify } from '../../core/devices/decide-device.ts';
 import type { Result } from '../../lib/result.ts';
 import { momentTooFar, tooManyLabels } from '../../model/device-terms.ts';
-import { parseDeviceId, parseProductId, type DeviceId, type ProductId } from '../../model/ids.ts';
+import { parseDeviceId, parseProductId } from '../../model/ids.ts';
 import { unixSecondsMax } from '../../model/provisioning-limits.ts';
 import type { Device } from '../../model/registry.ts';
 import { decodeModification } from '../../protocol/rest/provisioning.ts';
@@ -15,6 +15,7 @@ import { generateSecret, type RegistryWriter } from '../../storage/registry/regi
 import {
   changeRoute,
   answerEntry,
+  parsedField,
   refuse,
   refuseEntry,
   type AdminAnswer,
@@ -28,16 +29,8 @@ export interface DeviceChangeDeps {
   changed(): void;
 }
 
-export const deviceIdField = z.string().transform((text, context): DeviceId => {
-  const parsed = parseDeviceId(text);
-  if (parsed === null) context.addIssue('1-255 bytes of valid UTF-8');
-  return parsed ?? z.NEVER;
-});
-const productIdField = z.string().transform((text, context): ProductId => {
-  const parsed = parseProductId(text);
-  if (parsed === null) context.addIssue('1-255 bytes of UTF-8 without control characters');
-  return parsed ?? z.NEVER;
-});
+export const deviceIdField = parsedField(parseDeviceId, '1-255 bytes of valid UTF-8');
+const productIdField = parsedField(parseProductId, '1-255 bytes of UTF-8 without control characters');
 
 const deviceBody = z.strictObject({
   device_id: deviceIdField,

@@ -26,7 +26,7 @@ import type { ConnectionRecords } from '../../core/ports/records.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
 import { ownerQueryMsMax } from '../../model/limits.ts';
-import type { SessionHeartbeat } from '../../model/peer.ts';
+import type { SessionHeartbeat } from '../../protocol/cluster/member-values.ts';
 import { type ConnectionRecord, neverConnected } from '../../model/connectivity.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import { isExpired, type Device } from '../../model/registry.ts';

@@ -5,7 +5,8 @@ import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
 import { deviceSearchTurnMs } from '../../model/console-limits.ts';
 import type { DeviceId } from '../../model/ids.ts';
-import type { ListedState, SoughtDevices } from '../../model/peer.ts';
+import type { ListedState } from '../../model/peer.ts';
+import type { SoughtDevices } from '../../protocol/cluster/peer-message.ts';
 import type { Device } from '../../model/registry.ts';
 import { compareIds, textOfLabels, type DeviceIndex, type DeviceRows } from './searched-devices.ts';
 

@@ -10,7 +10,7 @@ import { parseRequestId, type DeviceId, type EventId, type RequestId } from '../
 import { eventsScannedMax, wakeupToOnlineMsMax } from '../../model/limits.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { KnownWakeup, RefusedWakeup } from '../../model/wakeup.ts';
-import { readRoute, type AdminRoute } from '../ops/admin-route.ts';
+import { parsedField, readRoute, type AdminRoute } from '../ops/admin-route.ts';
 import { deviceIdField } from './device-changes.ts';
 import { findPlace, isWanted, sliceEvents, type EventSource } from './event-pages.ts';
 import { wireEvent } from './event-query.ts';
@@ -18,11 +18,7 @@ import { wireEvent } from './event-query.ts';
 const requestIdField = z
   .string()
   .default('')
-  .transform((text, context): RequestId => {
-    const parsed = parseRequestId(text);
-    if (parsed === null) context.addIssue('1-128 printable ASCII characters');
-    return parsed ?? z.NEVER;
-  });
+  .pipe(parsedField(parseRequestId, '1-128 printable ASCII characters'));
 const wakeupsQuery = z.object({ request_id: requestIdField, device_id: deviceIdField.optional() });
 
 export interface WakeupRoutesDeps extends FindWakeupsDeps {

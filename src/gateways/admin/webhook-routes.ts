@@ -3,7 +3,7 @@
  * and at most `limit` of its parked events after the sequence `after`. `POST /v1/webhook/test`, `/replay` and `/enable` identify
  * a webhook in their body by its URL, plain or masked as in the answers.
  */
-import type { WebhookAnswers, WebhookName } from '../../core/ports/webhook-admin.ts';
+import type { WebhookAnswers, WebhookName } from '../../webhooks/delivery/webhook-admin.ts';
 import { z } from 'zod';
 import type { EventId } from '../../model/ids.ts';
 import { type AdminAnswer, type AdminRoute, changeRoute, readRoute, refuse } from '../ops/admin-route.ts';

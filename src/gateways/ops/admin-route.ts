@@ -11,7 +11,7 @@ import {
   type Operator,
 } from '../../model/audit.ts';
 import type { Readable } from 'node:stream';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
 import { maskUrlsIn } from '../../model/registry.ts';
 import type { FieldError } from '../../storage/registry/entry-reader.ts';
@@ -148,6 +148,15 @@ async function checked<Schema extends z.ZodType>(
   const parsed = schema.safeParse(asked);
   if (parsed.success) return handle(parsed.data);
   return refuse(400, explainIssues(parsed.error, whole));
+}
+
+/** A text that `parse` accepts; `form` describes it. */
+export function parsedField<Id extends string>(parse: (text: string) => Id | null, form: string) {
+  return z.string().transform((text, context): Id => {
+    const parsed = parse(text);
+    if (parsed === null) context.addIssue(form);
+    return parsed ?? z.NEVER;
+  });
 }
 
 /** One sentence per field; `whole` names an issue that belongs to no field. */

@@ -4,6 +4,7 @@
  */
 import { parseCookie } from 'cookie';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import { hasBody } from '../../lib/connections/bounded-server.ts';
 import { plainAddress } from '../../lib/connections/address-key.ts';
 import type { Log } from '../../lib/log.ts';
 import { isContentType } from '../../protocol/rest/content-type.ts';
@@ -136,10 +137,6 @@ export function callerOf({ headers }: FastifyRequest): Caller {
 
 export function remoteOf({ raw }: FastifyRequest): string {
   return plainAddress(raw.socket.remoteAddress ?? '');
-}
-
-export function hasBody({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 export function queryOf({ url }: FastifyRequest): URLSearchParams {

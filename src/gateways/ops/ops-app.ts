@@ -10,6 +10,7 @@ import {
   type FastifyRequest,
 } from 'fastify';
 import type { Clock } from '../../lib/clock.ts';
+import { hasBody } from '../../lib/connections/bounded-server.ts';
 import { opsBodyBytesMax, opsRequestMsMax } from '../../model/console-limits.ts';
 import type { Log } from '../../lib/log.ts';
 import { AuditRefusal } from '../../storage/audit/audit-log.ts';
@@ -17,7 +18,7 @@ import { explainFault, unexplainedFault } from '../../storage/lmdb/store-fault.t
 import type { LoopProgress } from '../../lib/loop-progress.ts';
 import type { Exposition } from '../../telemetry/metrics.ts';
 import type { Readiness } from '../../telemetry/readiness.ts';
-import { hasBody, refuseRequest, type OpsAdmission } from './ops-admission.ts';
+import { refuseRequest, type OpsAdmission } from './ops-admission.ts';
 
 export interface OpsAppDeps {
   readonly clock: Clock;

@@ -63,14 +63,14 @@ interface Pipeline {
 export class OpsListener {
   readonly #deps: OpsListenerDeps;
   readonly #settings: OpsListenerSettings;
-  readonly #server: BoundedServer;
+  readonly connections: BoundedServer;
   readonly #pipelines = new WeakMap<Socket, Pipeline>();
   #app: FastifyInstance | null = null;
 
   constructor(deps: OpsListenerDeps, settings: OpsListenerSettings) {
     this.#deps = deps;
     this.#settings = settings;
-    this.#server = new BoundedServer(
+    this.connections = new BoundedServer(
       deps.clock,
       {
         tls: null,
@@ -89,18 +89,14 @@ export class OpsListener {
       },
     );
     // The app limits the time of bodies with a known length instead.
-    this.#server.server.requestTimeout = 0;
-    this.#server.server.timeout = opsSilenceMsMax;
+    this.connections.server.requestTimeout = 0;
+    this.connections.server.timeout = opsSilenceMsMax;
   }
 
   /** Has the actual port once it listens. */
   get address(): { readonly host: string; readonly port: number } {
     const { host, port } = this.#settings;
-    return { host, port: this.#server.port || port };
-  }
-
-  get connections(): BoundedServer {
-    return this.#server;
+    return { host, port: this.connections.port || port };
   }
 
   /** Resolves to the actual port. Rejects if the address is taken, the tokens cannot be read, or the spool directory cannot be created. */
@@ -108,23 +104,23 @@ export class OpsListener {
     const { host, port } = this.#settings;
     await this.#deps.operators.open();
     this.#app = await this.#createApp();
-    return this.#server.listen(host, port);
+    return this.connections.listen(host, port);
   }
 
   /** Closes every connection, also ones with unanswered requests. */
   close(): void {
-    this.#server.close();
+    this.connections.close();
   }
 
   get #provedCount(): number {
-    return this.#server.connectionCount - this.#server.unprovedCount;
+    return this.connections.connectionCount - this.connections.unprovedCount;
   }
 
   async #createApp(): Promise<FastifyInstance> {
     const deps = this.#deps;
     const { host, hosts, spoolDirectory } = this.#settings;
     const check = new CallerCheck(deps.operators, [host, ...hosts], deps.sessions ?? undefined);
-    const proved = ({ raw }: FastifyRequest): void => this.#server.released(raw.socket);
+    const proved = ({ raw }: FastifyRequest): void => this.connections.released(raw.socket);
     const admission = new OpsAdmission({ ...deps, check, proved });
     const app = createOpsApp({ ...deps, admission, endsConnections: () => this.#endsConnections() });
     const admin = new AdminService({ ...deps, spoolDirectory });
@@ -136,7 +132,7 @@ export class OpsListener {
   }
 
   #endsConnections(): boolean {
-    const isCrowded = this.#server.connectionCount > this.#deps.connectionsMax() * crowdedPart;
+    const isCrowded = this.connections.connectionCount > this.#deps.connectionsMax() * crowdedPart;
     return isCrowded || this.#deps.readiness.isDraining();
   }
 

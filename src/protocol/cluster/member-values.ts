@@ -3,6 +3,7 @@
  * in call-values.ts.
  */
 import { z } from 'zod';
+import type { Result } from '../../lib/result.ts';
 import type {
   DeviceRow,
   DeviceSlots,
@@ -27,13 +28,20 @@ import {
   jsonObject,
   requestId,
 } from './wire-values.ts';
-import { codeTexts, endpointCodes, type Code, type FailureCode, type Refusal } from '../../model/codes.ts';
+import {
+  codeTexts,
+  endpointCodes,
+  type Code,
+  type FailureCode,
+  type Refusal,
+  type WakeupCode,
+} from '../../model/codes.ts';
 import type { MessageReceipt, MessageRefusal, MessageRequest, MessageWakeup } from '../../model/message.ts';
 import { wakeCauses } from '../../model/signal.ts';
-import type { AcceptedWakeup, PeerAnswer } from '../../model/peer.ts';
 import {
   type KnownWakeup,
   type RefusedWakeup,
+  type RepeatMark,
   type WakeupReceipt,
   type WakeupRecord,
   type WakeupRequest,
@@ -76,7 +84,9 @@ export const deviceRow: z.ZodType<DeviceRow> = z.strictObject({
   signal: sharedConnection(1),
 });
 
+/** A session of the answering member: Unix seconds of its latest heartbeat, 0: none yet. */
 export const sessionHeartbeat = z.strictObject({ session: sessionId, heartbeatAt: stamp });
+export type SessionHeartbeat = Readonly<z.output<typeof sessionHeartbeat>>;
 
 export const memberStatus: z.ZodType<MemberStatus> = z.strictObject({
   member: memberId,
@@ -104,12 +114,14 @@ const wakeupReceipt: z.ZodType<WakeupReceipt> = z.strictObject({ deviceId, accep
 
 const repeatMark = { repeatOf: requestId.exactOptional() };
 
-export const wakeupAnswer: z.ZodType<PeerAnswer<'wake'>> = z.discriminatedUnion('ok', [
-  z.strictObject({ ok: z.literal(true), value: wakeupReceipt, ...repeatMark }),
-  z.strictObject({ ok: z.literal(false), error: refusalOf(endpointCodes.wakeup), ...repeatMark }),
-]);
+export const wakeupAnswer: z.ZodType<Result<WakeupReceipt, Refusal<WakeupCode>> & RepeatMark> =
+  z.discriminatedUnion('ok', [
+    z.strictObject({ ok: z.literal(true), value: wakeupReceipt, ...repeatMark }),
+    z.strictObject({ ok: z.literal(false), error: refusalOf(endpointCodes.wakeup), ...repeatMark }),
+  ]);
 
-export const acceptedWakeup: z.ZodType<AcceptedWakeup> = z.strictObject({
+/** Data by which another member answers a repeat of a wakeup. */
+export const acceptedWakeup = z.strictObject({
   ...signedRequest,
   receipt: wakeupReceipt,
   wakeup: z.strictObject({
@@ -118,6 +130,7 @@ export const acceptedWakeup: z.ZodType<AcceptedWakeup> = z.strictObject({
     aliases: z.array(requestId).max(wakeupAliasesMax),
   }),
 });
+export type AcceptedWakeup = Readonly<z.output<typeof acceptedWakeup>>;
 
 const wakeupStatus = z.enum(['accepted', 'unknown', 'failed', 'completed', 'expired']);
 

@@ -4,19 +4,10 @@
  */
 import { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
-import type { ConnectionKind, DeviceCalls, DeviceRow, MemberStatus } from '../../model/cluster.ts';
+import type { DeviceCalls, DeviceRow } from '../../model/cluster.ts';
 import { deviceTerms, type EventDraft } from '../../model/events.ts';
-import type {
-  ApplicationId,
-  DeviceId,
-  EventId,
-  ProductId,
-  RequestId,
-  SessionId,
-  WakeupId,
-} from '../../model/ids.ts';
+import type { DeviceId, EventId, WakeupId } from '../../model/ids.ts';
 import { peerMessageBytesMax } from '../../model/limits.ts';
-import type { KnownWakeup } from '../../model/wakeup.ts';
 import {
   applicationId,
   deviceId,
@@ -78,12 +69,8 @@ export function plainDraft(draft: EventDraft): object {
   return { ...draft, data: { ...draft.data, media: encodeJsonObject(draft.data.media) } };
 }
 
-export interface StoredRow {
-  readonly deviceId: DeviceId;
-  readonly row: DeviceRow;
-}
-
-const storedRow: z.ZodType<StoredRow> = z.strictObject({ deviceId, row: deviceRow });
+const storedRow = z.strictObject({ deviceId, row: deviceRow });
+export type StoredRow = Readonly<z.output<typeof storedRow>>;
 
 export function encodeDeviceRow(deviceId: DeviceId, row: DeviceRow): Uint8Array {
   return encodeVersioned({ deviceId, row });
@@ -93,56 +80,36 @@ export function decodeDeviceRow(bytes: Uint8Array): Result<StoredRow, string> {
   return decodeVersioned(bytes, storedRow);
 }
 
-export interface SharedLogEvent {
-  readonly id: EventId;
-  /** Position among the device's events, from 1. */
-  readonly seq: number;
-  readonly draft: EventDraft;
-  readonly productId: ProductId | null;
-}
-
-const sharedLogEvent: z.ZodType<SharedLogEvent> = z.strictObject({
+const sharedLogEvent = z.strictObject({
   id: word<EventId>(),
+  /** Position among the device's events, from 1. */
   seq: z.int().min(1),
   draft: eventDraft,
   productId: productId.nullable(),
 });
+export type SharedLogEvent = Readonly<z.output<typeof sharedLogEvent>>;
 
-export function encodeSharedEvent({ id, seq, draft, productId }: SharedLogEvent): Uint8Array {
-  return encodeVersioned({ id, seq, draft: plainDraft(draft), productId });
-}
+export const { encode: encodeSharedEvent, decode: decodeSharedEvent } = stored(
+  sharedLogEvent,
+  ({ id, seq, draft, productId }) => ({ id, seq, draft: plainDraft(draft), productId }),
+);
 
-export function decodeSharedEvent(bytes: Uint8Array): Result<SharedLogEvent, string> {
-  return decodeVersioned(bytes, sharedLogEvent);
-}
-
-export function encodeMemberStatus(status: MemberStatus): Uint8Array {
-  return encodeVersioned(status);
-}
-
-export function decodeMemberStatus(bytes: Uint8Array): Result<MemberStatus, string> {
-  return decodeVersioned(bytes, memberStatus);
-}
-
-export interface DeviceHeartbeat {
-  readonly deviceId: DeviceId;
-  readonly connection: ConnectionKind;
-  readonly session: SessionId;
-  /** Unix seconds. */
-  readonly heartbeatAt: number;
-}
+export const { encode: encodeMemberStatus, decode: decodeMemberStatus } = stored(
+  memberStatus,
+  (status) => status,
+);
 
 /** Encoded as tuples: field names would be most of the bytes. */
-const deviceHeartbeats: z.ZodType<readonly DeviceHeartbeat[]> = z.array(
-  z
-    .tuple([deviceId, z.boolean(), sessionId, stamp])
-    .transform(([deviceId, isSignal, session, heartbeatAt]) => ({
-      deviceId,
-      connection: isSignal ? ('signal' as const) : ('sleep' as const),
-      session,
-      heartbeatAt,
-    })),
-);
+const deviceHeartbeat = z
+  .tuple([deviceId, z.boolean(), sessionId, stamp])
+  .transform(([deviceId, isSignal, session, heartbeatAt]) => ({
+    deviceId,
+    connection: isSignal ? ('signal' as const) : ('sleep' as const),
+    session,
+    /** Unix seconds. */
+    heartbeatAt,
+  }));
+export type DeviceHeartbeat = Readonly<z.output<typeof deviceHeartbeat>>;
 
 /** Bytes of a heartbeat besides its ids, including the list's overhead. */
 const heartbeatBytesMax = 64;
@@ -160,46 +127,31 @@ export function encodeHeartbeats(heartbeats: readonly DeviceHeartbeat[]): Uint8A
 }
 
 export function decodeHeartbeats(bytes: Uint8Array): Result<readonly DeviceHeartbeat[], string> {
-  return decodeVersioned(bytes, deviceHeartbeats);
+  return decodeVersioned(bytes, z.array(deviceHeartbeat));
 }
 
-export function encodeWakeupRecord({ appId, requestId, record }: KnownWakeup): Uint8Array {
-  return encodeVersioned({ appId, requestId, record });
-}
-
-export function decodeWakeupRecord(bytes: Uint8Array): Result<KnownWakeup, string> {
-  return decodeVersioned(bytes, knownWakeup);
-}
+export const { encode: encodeWakeupRecord, decode: decodeWakeupRecord } = stored(
+  knownWakeup,
+  ({ appId, requestId, record }) => ({ appId, requestId, record }),
+);
 
 /** The latest wakeup with a request id, of an application or of a device. */
-export interface LatestWakeup {
-  readonly appId: ApplicationId;
-  readonly requestId: RequestId;
-  readonly deviceId: DeviceId | null;
-  readonly id: WakeupId;
-}
-
-const latestWakeup: z.ZodType<LatestWakeup> = z.strictObject({
+const latestWakeup = z.strictObject({
   appId: applicationId,
   requestId,
   deviceId: deviceId.nullable(),
   id: word<WakeupId>(),
 });
 
-export function encodeLatestWakeup({ appId, requestId, deviceId, id }: LatestWakeup): Uint8Array {
-  return encodeVersioned({ appId, requestId, deviceId, id });
-}
+export type LatestWakeup = Readonly<z.output<typeof latestWakeup>>;
 
-export function decodeLatestWakeup(bytes: Uint8Array): Result<LatestWakeup, string> {
-  return decodeVersioned(bytes, latestWakeup);
-}
+export const { encode: encodeLatestWakeup, decode: decodeLatestWakeup } = stored(
+  latestWakeup,
+  ({ appId, requestId, deviceId, id }) => ({ appId, requestId, deviceId, id }),
+);
 
-export interface StoredCalls {
-  readonly deviceId: DeviceId;
-  readonly calls: DeviceCalls;
-}
-
-const storedCalls: z.ZodType<StoredCalls> = z.strictObject({ deviceId, calls: deviceCalls });
+const storedCalls = z.strictObject({ deviceId, calls: deviceCalls });
+export type StoredCalls = Readonly<z.output<typeof storedCalls>>;
 
 export function encodeDeviceCalls(deviceId: DeviceId, calls: DeviceCalls): Uint8Array {
   return encodeVersioned({ deviceId, calls });
@@ -207,4 +159,12 @@ export function encodeDeviceCalls(deviceId: DeviceId, calls: DeviceCalls): Uint8
 
 export function decodeDeviceCalls(bytes: Uint8Array): Result<StoredCalls, string> {
   return decodeVersioned(bytes, storedCalls);
+}
+
+/** `plainOf` leaves out what is not of the shape, and makes plain what msgpack cannot hold. */
+function stored<Value>(shape: z.ZodType<Value>, plainOf: (value: Value) => object) {
+  return {
+    encode: (value: Value): Uint8Array => encodeVersioned(plainOf(value)),
+    decode: (bytes: Uint8Array): Result<Value, string> => decodeVersioned(bytes, shape),
+  };
 }

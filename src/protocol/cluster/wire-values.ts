@@ -83,7 +83,7 @@ export const signedRequest = { signature: digest, signatureExpiresMs: stamp };
 /** The two bytes of a wake packet, copied. */
 export const customData = z
   .custom<Uint8Array>((value) => value instanceof Uint8Array && value.length === 2, 'is not two bytes')
-  .transform((bytes) => Uint8Array.from(bytes))
+  .transform((bytes): Uint8Array => Uint8Array.from(bytes))
   .nullable();
 
 /** A caller's JSON stays encoded as JSON, because the caller controls its nesting and keys. */

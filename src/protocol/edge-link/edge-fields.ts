@@ -1,15 +1,22 @@
-/** Checks of single fields in messages between an edge and its core. */
+/**
+ * Checks of single fields in messages between an edge and its core, by hand, because an edge loads no schema library.
+ */
 import { productSleepServersMax } from '../../model/limits.ts';
 import {
+  edgeTallyCountMax,
   sleepEndReasons,
   sleepRefusals,
   type CustomData,
   type SleepEndReason,
   type SleepRefusal,
   type WakeMode,
+  type WakeWriteResult,
 } from '../../model/sleep.ts';
 import type { LogLevel } from '../../lib/link/link-log.ts';
-import type { EdgeAddress, EdgeWakeResult } from './edge-message.ts';
+import type { ListenAddress } from '../../lib/connections/listen-address.ts';
+
+/** Results that an edge can report; only the core knows that an edge is unreachable. */
+export type EdgeWakeResult = Exclude<WakeWriteResult, 'unreachable'>;
 
 export const sentenceCharactersMax = 1024;
 
@@ -33,7 +40,7 @@ export function isEpoch(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 1;
 }
 
-export function isText(value: unknown, charactersMax: number): value is string {
+function isText(value: unknown, charactersMax: number): value is string {
   return typeof value === 'string' && value.length <= charactersMax;
 }
 
@@ -48,7 +55,7 @@ export function isName(value: unknown): value is string {
   return typeof value === 'string' && nameForm.test(value);
 }
 
-export function isAddress(value: unknown): value is EdgeAddress {
+export function isAddress(value: unknown): value is ListenAddress {
   if (typeof value !== 'object' || value === null) return false;
   const { host, port } = value as { readonly host?: unknown; readonly port?: unknown };
   return isName(host) && isPort(port);
@@ -73,3 +80,65 @@ export const isWakeMode = oneOf<WakeMode>(['fixed', 'custom', 'none']);
 export const isWakeResult = oneOf<EdgeWakeResult>(['written', 'refused', 'unknown', 'busy']);
 export const isRefusal = oneOf<'denied' | 'busy'>(['denied', 'busy']);
 export const isLogLevel = oneOf<LogLevel>(['debug', 'info', 'warn', 'error']);
+
+export interface Field<Value> {
+  /** Undefined: invalid. */
+  readonly read: (value: unknown) => Value | undefined;
+  /** Absent: the value is sent unchanged. */
+  readonly write?: (value: Value) => unknown;
+}
+
+export function checked<Value>(isValue: (value: unknown) => value is Value): Field<Value> {
+  return { read: (value) => (isValue(value) ? value : undefined) };
+}
+
+export function parsed<Id extends string>(parse: (text: string) => Id | null): Field<Id> {
+  return { read: (value) => (typeof value === 'string' ? (parse(value) ?? undefined) : undefined) };
+}
+
+export function listOf<Item>(max: number, isItem: (value: unknown) => value is Item): Field<readonly Item[]> {
+  return checked(
+    (value): value is readonly Item[] =>
+      Array.isArray(value) && value.length <= max && value.every((item) => isItem(item)),
+  );
+}
+
+export function sums<Label>(labels: number, isLabel: (value: unknown) => value is Label) {
+  return listOf(
+    labels,
+    (item): item is readonly [Label, number] =>
+      Array.isArray(item) &&
+      item.length === 2 &&
+      isLabel(item[0]) &&
+      isCount(item[1]) &&
+      item[1] <= edgeTallyCountMax,
+  );
+}
+
+export function textUpTo(charactersMax: number): Field<string> {
+  return checked((value) => isText(value, charactersMax));
+}
+
+/** In wire order. */
+export type NamedFields = readonly (readonly [name: string, field: Field<unknown>])[];
+
+export function writeFields(fields: NamedFields, message: object): unknown[] {
+  return fields.map(([name, { write }]) => {
+    const value = (message as Readonly<Record<string, unknown>>)[name];
+    return write === undefined ? value : write(value);
+  });
+}
+
+export function readFields(
+  message: Record<string, unknown>,
+  fields: NamedFields,
+  given: readonly unknown[],
+): Record<string, unknown> | null {
+  if (given.length !== fields.length) return null;
+  for (const [at, [name, { read }]] of fields.entries()) {
+    const value = read(given[at]);
+    if (value === undefined) return null;
+    message[name] = value;
+  }
+  return message;
+}

@@ -11,7 +11,7 @@ import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
 import type { Log } from '../../lib/log.ts';
 import type { WebhookQuestion, WebhookReply } from '../../webhooks/worker/webhook-messages.ts';
-import type { WebhookAnswers } from '../../core/ports/webhook-admin.ts';
+import type { WebhookAnswers } from '../../webhooks/delivery/webhook-admin.ts';
 import { webhookRoutes } from '../../gateways/admin/webhook-routes.ts';
 import { seedDeliveryStore, WebhookTables } from '../../storage/webhooks/lmdb-delivery-store.ts';
 import { Webhooks, type WebhookService, type WebhooksDeps } from './webhook-service.ts';

@@ -3,7 +3,7 @@
  */
 import { fail } from '../../lib/result.ts';
 import { refusal } from '../../model/codes.ts';
-import type { PeerAnswer, SoughtDevices } from '../../model/peer.ts';
+import type { PeerAnswer, SoughtDevices } from '../../protocol/cluster/peer-message.ts';
 import type { ProvisioningAnswer, ProvisioningRequest } from '../../model/provisioning.ts';
 import { answerPeers } from '../../cluster/ownership/answer-peers.ts';
 import { callsHere } from '../../core/ports/call-locator.ts';

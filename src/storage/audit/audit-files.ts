@@ -16,6 +16,7 @@ import {
 } from '../../model/limits.ts';
 import { devicesAddedMax } from '../../model/provisioning-limits.ts';
 import { maskUrl, maskUrlsIn } from '../../model/registry.ts';
+import { unlessMissing } from '../keys/private-file.ts';
 
 /** `age` 0: the current file. */
 export function auditPath(directory: string, age = 0): string {
@@ -99,13 +100,8 @@ class AuditFile {
 
   /** Null: the file does not exist. */
   static async open(path: string): Promise<AuditFile | null> {
-    try {
-      const handle = await open(path, 'r');
-      return new AuditFile(handle, await handle.stat());
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-      throw error;
-    }
+    const handle = await open(path, 'r').catch(unlessMissing);
+    return handle && new AuditFile(handle, await handle.stat());
   }
 
   get end(): AuditPlace {

@@ -9,7 +9,7 @@ import { SerialQueue } from '../../lib/collections/queues.ts';
 import { auditedAtOnceMax, auditFileBytesMax, auditOldFilesMax } from '../../model/limits.ts';
 import type { AuditIntent, AuditLine, AuditOutcome } from '../../model/audit.ts';
 import { auditPath, begunLine, encodeBegun, encodeEnded, endedLine } from './audit-files.ts';
-import { syncDirectory } from '../keys/private-file.ts';
+import { syncDirectory, unlessMissing } from '../keys/private-file.ts';
 import { adviceBehind, explainFault } from '../lmdb/store-fault.ts';
 
 /** The change was refused because it could not be recorded. */
@@ -169,8 +169,4 @@ async function isTorn(file: FileHandle, size: number): Promise<boolean> {
   const last = Buffer.alloc(1);
   await file.read(last, 0, 1, size - 1);
   return last[0] !== lineFeed;
-}
-
-function unlessMissing(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'ENOENT') throw error;
 }

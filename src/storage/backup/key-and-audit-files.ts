@@ -6,6 +6,7 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { auditOldFilesMax } from '../../model/limits.ts';
 import { auditPath } from '../audit/audit-files.ts';
+import { unlessMissing } from '../keys/private-file.ts';
 import { backupPieceBytes } from '../lmdb/store-limits.ts';
 import { StoreOpenError } from '../lmdb/store-format.ts';
 import { keyFileNames } from './backup-format.ts';
@@ -59,30 +60,17 @@ async function openAuditFiles(directory: string): Promise<OpenFile[]> {
   const files: OpenFile[] = [];
   const inodes = new Set<number>();
   for (let age = 0; age <= auditOldFilesMax; age++) {
-    const handle = await openIfThere(auditPath(directory, age));
+    const handle = await open(auditPath(directory, age), 'r').catch(unlessMissing);
     if (handle === null) continue;
     const { ino, size } = await handle.stat();
     if (inodes.has(ino)) await handle.close();
-    else files.push(new OpenFile(auditName(files.length), size, handle));
+    else files.push(new OpenFile(auditPath('', files.length), size, handle));
     inodes.add(ino);
   }
   return files;
 }
 
-function auditName(age: number): string {
-  return auditPath('', age);
-}
-
 async function openNamed(path: string, name: string): Promise<OpenFile | null> {
-  const handle = await openIfThere(path);
+  const handle = await open(path, 'r').catch(unlessMissing);
   return handle === null ? null : new OpenFile(name, (await handle.stat()).size, handle);
-}
-
-async function openIfThere(path: string): Promise<FileHandle | null> {
-  try {
-    return await open(path, 'r');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
 }

@@ -16,7 +16,7 @@ export type EventRow = readonly [
 ];
 
 /** A device's newest seq, kept after its events are removed, and the log sequences of its latest events, oldest first. */
-export type EventSeqsRow = readonly [seq: number, ...latest: number[]];
+export type EventSeqsRow = [seq: number, ...latest: number[]];
 
 /** The newest removed event: the log continues from it when it is empty. Add fields at the end only. */
 export type ForgottenRow = readonly [sequence: number, idMs: number];

@@ -35,9 +35,9 @@ export class EventWriter {
   /** Inside a transaction: places events after those in the log. Throws when the store cannot be read. */
   place(batch: readonly Happened[]): PlacedEvents {
     const newest = batch.length === 0 ? { sequence: 0, idMs: 0 } : { ...this.#stored.newest(this.#last) };
-    const seqs = new Map<DeviceId, SeqsRow>();
+    const seqs = new Map<DeviceId, EventSeqsRow>();
     const events = batch.map(({ event, productId }) => {
-      const row = seqs.get(event.deviceId) ?? this.#readSeqs(event.deviceId);
+      const row = seqs.get(event.deviceId) ?? this.readSeqs(event.deviceId);
       seqs.set(event.deviceId, row);
       return placeOne(event, productId, newest, row);
     });
@@ -61,7 +61,8 @@ export class EventWriter {
     }
   }
 
-  #readSeqs(deviceId: DeviceId): SeqsRow {
+  /** A copy of the device's row. */
+  readSeqs(deviceId: DeviceId): EventSeqsRow {
     const row = this.#tables.seqs.get(Buffer.from(deviceId));
     return row === undefined ? [0] : [...row];
   }
@@ -72,16 +73,18 @@ function placeOne(
   draft: EventDraft,
   productId: ProductId | null,
   newest: { sequence: number; idMs: number },
-  row: SeqsRow,
+  row: EventSeqsRow,
 ): LoggedEvent {
   const { type, data, deviceId, atMs, epoch } = draft;
   const sequence = ++newest.sequence;
   const seq = ++row[0];
-  if (row.length > recentEventsOfDeviceMax) row.splice(1, 1);
-  row.push(sequence);
+  addLatest(row, sequence);
   newest.idMs = Math.max(newest.idMs, Math.floor(atMs));
   const id = generateEventId(newest.idMs, sequence);
   return { type, data, deviceId, atMs, epoch, id, sequence, seq, productId } as LoggedEvent;
 }
 
-type SeqsRow = [seq: number, ...latest: number[]];
+export function addLatest(row: EventSeqsRow, sequence: number): void {
+  if (row.length > recentEventsOfDeviceMax) row.splice(1, 1);
+  row.push(sequence);
+}

@@ -6,17 +6,17 @@
  */
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
-import { recentEventsOfDeviceMax } from '../../model/limits.ts';
 import type { MirroredLog } from '../../core/ports/mirrored.ts';
 import {
-  encodeEvent,
   eventIdMs,
   eventKey,
   forgottenKey,
   sequenceOf,
+  type EventSeqsRow,
   type EventTables,
 } from './event-rows.ts';
 import type { EventStore } from './event-store.ts';
+import { addLatest, EventWriter } from './event-writer.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
 import { mirrorEventsSlice } from '../lmdb/store-limits.ts';
 import { StoredEvents } from './stored-events.ts';
@@ -26,17 +26,17 @@ export interface MirroredLogDeps {
   readonly batch: (write: () => void) => Promise<void>;
 }
 
-type SeqsRow = [seq: number, ...latest: number[]];
-
 export class MirroredLogStore implements MirroredLog {
   readonly #tables: EventTables;
   readonly #deps: MirroredLogDeps;
+  readonly #writer: EventWriter;
   #head: number;
 
   /** Throws when the store cannot be read. */
   constructor(state: StateTables, deps: MirroredLogDeps) {
     this.#tables = state.events;
     this.#deps = deps;
+    this.#writer = new EventWriter(state);
     this.#head = new StoredEvents(state).head;
   }
 
@@ -61,21 +61,17 @@ export class MirroredLogStore implements MirroredLog {
 
   async #put(events: readonly LoggedEvent[]): Promise<void> {
     const seqs = this.#seqsAfter(events);
-    await this.#deps.batch(() => {
-      for (const event of events) void this.#tables.events.put(eventKey(event.sequence), encodeEvent(event));
-      for (const [deviceId, row] of seqs) void this.#tables.seqs.put(Buffer.from(deviceId), row);
-    });
+    await this.#deps.batch(() => this.#writer.put({ events, seqs }));
     this.#head = events.at(-1)?.sequence ?? this.#head;
     this.#deps.events.refresh();
   }
 
-  #seqsAfter(events: readonly LoggedEvent[]): Map<DeviceId, SeqsRow> {
-    const seqs = new Map<DeviceId, SeqsRow>();
+  #seqsAfter(events: readonly LoggedEvent[]): Map<DeviceId, EventSeqsRow> {
+    const seqs = new Map<DeviceId, EventSeqsRow>();
     for (const { deviceId, seq, sequence } of events) {
-      const row = seqs.get(deviceId) ?? [...(this.#tables.seqs.get(Buffer.from(deviceId)) ?? ([0] as const))];
+      const row = seqs.get(deviceId) ?? this.#writer.readSeqs(deviceId);
       row[0] = Math.max(row[0], seq);
-      if (row.length > recentEventsOfDeviceMax) row.splice(1, 1);
-      row.push(sequence);
+      addLatest(row, sequence);
       seqs.set(deviceId, row);
     }
     return seqs;

@@ -77,21 +77,23 @@ export class PrivateFile {
 }
 
 async function readIfThere(path: string): Promise<PrivateText | null> {
+  const file = await open(path, 'r').catch(unlessMissing);
+  if (file === null) return null;
   try {
-    const file = await open(path, 'r');
-    try {
-      const mode = (await file.stat()).mode & 0o777;
-      const isOpen = isPosix && (mode & othersBits) !== 0;
-      const bytes = await file.readFile();
-      const begin = hasByteOrderMark(bytes) ? 3 : 0;
-      return { bytes: bytes.subarray(begin), openMode: isOpen ? mode : null };
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
+    const mode = (await file.stat()).mode & 0o777;
+    const isOpen = isPosix && (mode & othersBits) !== 0;
+    const bytes = await file.readFile();
+    const begin = hasByteOrderMark(bytes) ? 3 : 0;
+    return { bytes: bytes.subarray(begin), openMode: isOpen ? mode : null };
+  } finally {
+    await file.close();
   }
+}
+
+/** Handles a rejection: null if there is no such file. */
+export function unlessMissing(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null;
+  throw error;
 }
 
 /** Resolves when the file is on disk: a new file must survive a power failure. */

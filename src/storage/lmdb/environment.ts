@@ -52,7 +52,7 @@ export interface VisibilityWatch {
 
 export class Environment {
   readonly #root: RootDatabase<unknown, Buffer>;
-  readonly #path: string;
+  readonly path: string;
   /** Transactions under way. The file closes after them: the package would throw an uncaught error otherwise. */
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #panic: PanicWatch;
@@ -67,7 +67,7 @@ export class Environment {
    * LMDB's errors.
    */
   constructor(path: string) {
-    this.#path = path;
+    this.path = path;
     this.#root = open({ ...environmentOptions, path });
     this.#panic = new PanicWatch(this.#root, {
       path,
@@ -90,17 +90,13 @@ export class Environment {
     this.#onFault = listener;
   }
 
-  get path(): string {
-    return this.#path;
-  }
-
   /** Call every `mapCheckEntries` entries of a large transaction. Throws a MapFullError when the map cannot grow. */
   checkRoom(): void {
     checkMapRoom({ mapBytes: this.mapBytes, usedBytes: null });
   }
 
   get directory(): string {
-    return dirname(this.#path);
+    return dirname(this.path);
   }
 
   get #format(): number | null {
@@ -129,13 +125,13 @@ export class Environment {
    */
   async transaction<Result>(act: () => Result, watch: VisibilityWatch | null = null): Promise<Result> {
     // A transaction that begins in a closed file would end the process.
-    if (this.#isClosing) throw new Error(`${this.#path} is closed: nothing can be written to it any more`);
+    if (this.#isClosing) throw new Error(`${this.path} is closed: nothing can be written to it any more`);
     return this.#tracked(this.#transact(act, watch));
   }
 
   /** Returns, and reports as damage, the error of a read with an impossible result. */
   damaged(fault: string): Error {
-    const error = new Error(`${this.#path}: ${fault}`);
+    const error = new Error(`${this.path}: ${fault}`);
     this.#onFault(error);
     return error;
   }

@@ -39,7 +39,7 @@ export class WebhookEngine {
   readonly #limits: WebhookLimits;
   readonly #tail: LogTail;
   readonly #writeBuffer: WriteBuffer;
-  readonly #roster: HookRoster;
+  readonly roster: HookRoster;
   readonly #timers: WakeTimers;
   /** Hooks that may have an event to send, in the order of their turns. */
   readonly #turns = new Set<Hook>();
@@ -57,7 +57,7 @@ export class WebhookEngine {
     this.#limits = limits;
     this.#tail = new LogTail(events);
     this.#writeBuffer = new WriteBuffer({ ...deps, limits });
-    this.#roster = new HookRoster(deliveries, {
+    this.roster = new HookRoster(deliveries, {
       ...deps,
       limits,
       tail: this.#tail,
@@ -67,10 +67,6 @@ export class WebhookEngine {
     this.#timers = new WakeTimers(clock, (hook) => this.poke(hook));
   }
 
-  get roster(): HookRoster {
-    return this.#roster;
-  }
-
   get head(): number {
     return this.#tail.head;
   }
@@ -78,7 +74,7 @@ export class WebhookEngine {
   /** Resumes from the cursors of the delivery store. Throws when a store cannot be read. */
   start(head: number): void {
     this.#tail.advance(head);
-    this.#roster.restore();
+    this.roster.restore();
     this.registryChanged();
   }
 
@@ -87,7 +83,7 @@ export class WebhookEngine {
     const before = this.#tail.head;
     this.#tail.advance(head);
     const concerned = findConcerned(this.#tail, before, this.#deps.registry);
-    for (const hook of this.#roster.hooks()) {
+    for (const hook of this.roster.hooks()) {
       const isConcerned = concerned === null || concerned.has(hook.webhook.appId);
       if (isConcerned || !hook.pass(before)) this.#fill(hook);
     }
@@ -97,13 +93,13 @@ export class WebhookEngine {
   /** Adds, updates and removes hooks; the result of a pending attempt of a removed hook is ignored. */
   registryChanged(): void {
     try {
-      const removed = this.#roster.reconcile();
+      const removed = this.roster.reconcile();
       for (const hook of removed) this.#forget(hook);
       void this.#writeBuffer.flush().then(() => this.#sweep());
     } catch (error) {
       this.#deps.log.error({ err: error }, 'webhooks: registry unreadable; the known ones stay');
     }
-    for (const hook of this.#roster.hooks()) this.poke(hook);
+    for (const hook of this.roster.hooks()) this.poke(hook);
   }
 
   poke(hook: Hook): void {
@@ -129,7 +125,7 @@ export class WebhookEngine {
     if (this.#inFlight > 0) await this.#idle();
     this.#isStopped = true;
     this.#deps.sender.close();
-    for (const hook of this.#roster.hooks()) {
+    for (const hook of this.roster.hooks()) {
       hook.moveUnfinishedToFailed();
       this.#writeBuffer.touch(hook);
     }
@@ -165,7 +161,7 @@ export class WebhookEngine {
   #readOn(): void {
     const hooks = this.#reading;
     this.#reading = new Set();
-    for (const hook of hooks) if (this.#roster.has(hook)) this.#fill(hook);
+    for (const hook of hooks) if (this.roster.has(hook)) this.#fill(hook);
     this.#send();
   }
 
@@ -197,7 +193,7 @@ export class WebhookEngine {
     if (this.#inFlight === 0) this.#onIdle();
     for (const starved of this.#starved) this.#turns.add(starved);
     this.#starved.clear();
-    if (!this.#roster.has(hook)) return this.#send();
+    if (!this.roster.has(hook)) return this.#send();
     hook.complete(ticket, answer);
     this.poke(hook);
   }

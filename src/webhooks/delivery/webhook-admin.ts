@@ -1,16 +1,9 @@
 /** Administration of webhooks: list, show, test, replay, enable. Source: events.md, Webhooks. */
 import type { Clock } from '../../lib/clock.ts';
+import { SerialQueue } from '../../lib/collections/queues.ts';
 import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
 import { generateMessageId, type EventId } from '../../model/ids.ts';
 import type { DeliveryFailure, DeliveryStore, ParkedEvent } from '../../core/ports/delivery-store.ts';
-import type {
-  FailureJson,
-  ParkedJson,
-  WebhookAdminRefusal,
-  WebhookAnswers,
-  WebhookJson,
-  WebhookName,
-} from '../../core/ports/webhook-admin.ts';
 import type { LogPages, WebhookMessage, WebhookSender } from '../../core/ports/webhook-sender.ts';
 import { formatTimestamp, timestampOrNull } from '../../protocol/rest/shared-fields.ts';
 import type { WebhookEngine } from './engine.ts';
@@ -26,24 +19,45 @@ export interface WebhookAdminDeps {
   readonly sender: WebhookSender;
 }
 
-type Answer<Kind extends keyof WebhookAnswers> = Result<WebhookAnswers[Kind], WebhookAdminRefusal>;
+/** `appId` null: the only application with this url. */
+export interface WebhookName {
+  readonly url: string;
+  readonly appId: string | null;
+}
+
+/** Nothing was done. */
+export interface WebhookAdminRefusal {
+  readonly kind: 'unknown' | 'ambiguous' | 'busy' | 'unavailable';
+  readonly message: string;
+}
+
+/** Plain values, since they cross a thread boundary. Times are ISO 8601. */
+export type WebhookAnswers = {
+  readonly [Kind in 'list' | 'backlog' | 'show' | 'test' | 'replay' | 'enable']: Value<
+    Awaited<ReturnType<WebhookAdmin[Kind]>>
+  >;
+};
+type Value<Answer> = Answer extends { readonly ok: true; readonly value: infer Given }
+  ? Given
+  : Extract<Answer, readonly unknown[]>;
 
 export class WebhookAdmin {
   readonly #deps: WebhookAdminDeps;
   #tests = 0;
   /** Replays run one after another: a concurrent one would select the same events. */
-  #replays: Promise<unknown> = Promise.resolve();
+  readonly #replays = new SerialQueue();
 
   constructor(deps: WebhookAdminDeps) {
     this.#deps = deps;
   }
 
   list(): WebhookJson[] {
-    return Array.from(this.#deps.engine.roster.hooks(), (hook) => this.#describe(hook));
+    const { engine } = this.#deps;
+    return Array.from(engine.roster.hooks(), (hook) => describeHook(hook, engine.head));
   }
 
   /** Called at every scrape of the metrics. */
-  backlog(): Answer<'backlog'> {
+  backlog() {
     const hooks = { on: 0, 'open-circuit': 0, off: 0 };
     const backlog = { behind: 0, failed: 0, parked: 0 };
     for (const { state, behind, failed, parked } of this.list()) {
@@ -58,24 +72,26 @@ export class WebhookAdmin {
     try {
       return succeed({ hooks, backlog, oldestS: Math.max(0, nowMs - this.#oldestMs(nowMs)) / 1000 });
     } catch (error) {
-      return fail({ kind: 'unavailable', message: `the store cannot be read: ${messageOf(error)}` });
+      return notDone('unavailable', `the store cannot be read: ${messageOf(error)}`);
     }
   }
 
   /** Includes parked events with a sequence above `after`, at most `limit` and `parkedShownMax`. */
-  show(name: WebhookName, after: number, limit: number): Answer<'show'> {
+  show(name: WebhookName, after: number, limit: number) {
     const found = this.#find(name);
     if (!found.ok) return found;
-    const parked = this.#deps.deliveries.parked(found.value.number, after, Math.min(limit, parkedShownMax));
-    return succeed({ webhook: this.#describe(found.value), parked: parked.map(describeParked) });
+    const { engine, deliveries } = this.#deps;
+    const parked = deliveries.parked(found.value.number, after, Math.min(limit, parkedShownMax));
+    const webhook = describeHook(found.value, engine.head);
+    /** Parked events in log order. */
+    return succeed({ webhook, parked: parked.map(describeParked) });
   }
 
   /** Sends a `webhook.test` message once, in any state of the webhook; stores nothing. */
-  async test(name: WebhookName): Promise<Answer<'test'>> {
+  async test(name: WebhookName) {
     const found = this.#find(name);
     if (!found.ok) return found;
-    if (this.#tests >= testsMax)
-      return fail({ kind: 'busy', message: `${testsMax} tests are running; try again later` });
+    if (this.#tests >= testsMax) return notDone('busy', `${testsMax} tests are running; try again later`);
     const { clock, sender } = this.#deps;
     const startedMs = clock.monotonicMs();
     this.#tests += 1;
@@ -84,6 +100,7 @@ export class WebhookAdmin {
     const isDelivered = answer.kind === 'delivered';
     return succeed({
       delivered: isDelivered,
+      // Null: no complete answer arrived.
       status: answer.status,
       reason: isDelivered ? null : answer.reason,
       took_ms: Math.round(clock.monotonicMs() - startedMs),
@@ -91,18 +108,16 @@ export class WebhookAdmin {
   }
 
   /** Replays one parked event, or the oldest ones: at most `replayEventsMax`, and no more than fit among the failed. */
-  replay(name: WebhookName, eventId: EventId | null): Promise<Answer<'replay'>> {
-    const replay = this.#replays.then(() => this.#replay(name, eventId));
-    this.#replays = replay.catch(() => undefined);
-    return replay;
+  replay(name: WebhookName, eventId: EventId | null) {
+    return this.#replays.run(() => this.#replay(name, eventId));
   }
 
-  enable(name: WebhookName): Answer<'enable'> {
+  enable(name: WebhookName) {
     const found = this.#find(name);
     if (!found.ok) return found;
     found.value.enable();
     this.#deps.engine.poke(found.value);
-    return succeed(this.#describe(found.value));
+    return succeed(describeHook(found.value, this.#deps.engine.head));
   }
 
   /** Time of the oldest undelivered event, unread or failed; `nowMs` if none. Throws when a store cannot be read. */
@@ -121,10 +136,9 @@ export class WebhookAdmin {
     return oldestMs;
   }
 
-  async #replay(name: WebhookName, eventId: EventId | null): Promise<Answer<'replay'>> {
+  async #replay(name: WebhookName, eventId: EventId | null) {
     const { engine, deliveries } = this.#deps;
-    if (!(await engine.flush()))
-      return fail({ kind: 'busy', message: 'the webhook store rejects writes; see the log' });
+    if (!(await engine.flush())) return notDone('busy', 'the webhook store rejects writes; see the log');
     const found = this.#find(name);
     if (!found.ok) return found;
     const hook = found.value;
@@ -132,7 +146,7 @@ export class WebhookAdmin {
     if (limit === 0) return succeed({ replayed: 0, parked: hook.record().parked });
     const one = eventId === null ? null : await deliveries.findParked(hook.number, eventId);
     if (eventId !== null && one === null)
-      return fail({ kind: 'unknown', message: `no event ${eventId} is parked for this webhook` });
+      return notDone('unknown', `no event ${eventId} is parked for this webhook`);
     const parked = one === null ? deliveries.parked(hook.number, 0, limit) : [one];
     hook.replay(parked);
     engine.poke(hook);
@@ -142,27 +156,9 @@ export class WebhookAdmin {
   #find({ url, appId }: WebhookName): Result<Hook, WebhookAdminRefusal> {
     const [hook, other] = this.#deps.engine.roster.find(url, appId);
     const shown = maskUrl(url);
-    if (hook === undefined) return fail({ kind: 'unknown', message: `no webhook ${shown} in the registry` });
+    if (hook === undefined) return notDone('unknown', `no webhook ${shown} in the registry`);
     if (other === undefined) return succeed(hook);
-    return fail({ kind: 'ambiguous', message: severalNamed(shown) });
-  }
-
-  #describe(hook: Hook): WebhookJson {
-    const { appId, url, types } = hook.webhook;
-    const { cursor, parked, switchedOff, lastSuccessAtMs, lastFailure } = hook.record();
-    const onState = hook.isCircuitOpen ? 'open-circuit' : 'on';
-    return {
-      app_id: appId,
-      url: maskUrl(url),
-      types,
-      state: switchedOff === null ? onState : 'off',
-      behind: Math.max(0, this.#deps.engine.head - cursor),
-      failed: hook.failed,
-      parked,
-      last_success_at: timestampOrNull(lastSuccessAtMs),
-      last_failure: lastFailure && describeFailure(lastFailure),
-      switched_off_at: timestampOrNull(switchedOff?.atMs ?? null),
-    };
+    return notDone('ambiguous', severalNamed(shown));
   }
 }
 
@@ -174,12 +170,42 @@ function testMessage(clock: Clock): WebhookMessage {
   return { id, body: JSON.stringify({ id, type: 'webhook.test', at, ...nothing }) };
 }
 
-function describeParked({ event, failure }: ParkedEvent): ParkedJson {
+export type WebhookJson = ReturnType<typeof describeHook>;
+
+function describeHook(hook: Hook, head: number) {
+  const { appId, url, types } = hook.webhook;
+  const { cursor, parked, switchedOff, lastSuccessAtMs, lastFailure } = hook.record();
+  const onState = hook.isCircuitOpen ? ('open-circuit' as const) : ('on' as const);
+  return {
+    app_id: appId,
+    url: maskUrl(url),
+    types,
+    // `open-circuit`: it keeps failing, and one event at a time is sent; `off`: it answered 410.
+    state: switchedOff === null ? onState : ('off' as const),
+    // Events after its cursor, of all applications.
+    behind: Math.max(0, head - cursor),
+    failed: hook.failed,
+    parked,
+    last_success_at: timestampOrNull(lastSuccessAtMs),
+    last_failure: lastFailure && describeFailure(lastFailure),
+    switched_off_at: timestampOrNull(switchedOff?.atMs ?? null),
+  };
+}
+
+export type ParkedJson = ReturnType<typeof describeParked>;
+
+function describeParked({ event, failure }: ParkedEvent) {
   const { id, sequence, type, deviceId, atMs } = event;
   const at = formatTimestamp(atMs);
   return { event_id: id, sequence, type, device_id: deviceId, at, last_failure: describeFailure(failure) };
 }
 
-function describeFailure({ atMs, status, reason }: DeliveryFailure): FailureJson {
+export type FailureJson = ReturnType<typeof describeFailure>;
+
+function describeFailure({ atMs, status, reason }: DeliveryFailure) {
   return { at: formatTimestamp(atMs), status, reason };
+}
+
+function notDone(kind: WebhookAdminRefusal['kind'], message: string) {
+  return fail<WebhookAdminRefusal>({ kind, message });
 }

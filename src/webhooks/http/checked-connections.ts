@@ -14,6 +14,7 @@ import type { Agent as HttpsAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
 import ipaddr from 'ipaddr.js';
 import { assert } from '../../lib/assert.ts';
+import { SerialQueue } from '../../lib/collections/queues.ts';
 
 /** Maximum idle connections to all receivers together, and their timeout. */
 const idleConnectionsMax = 128;
@@ -105,7 +106,7 @@ const askFurther: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'ENODATA', 'EBADN
 
 export class SystemNames implements NameResolver {
   readonly #servers = new Resolver({ timeout: nameServerMs, tries: nameServerTries });
-  #line: Promise<unknown> = Promise.resolve();
+  readonly #line = new SerialQueue();
   #waiting = 0;
 
   async resolve(host: string): Promise<readonly HostAddress[]> {
@@ -122,12 +123,11 @@ export class SystemNames implements NameResolver {
     if (this.#waiting >= systemNamesWaitingMax)
       throw new Error(`cannot resolve ${host}: ${systemNamesWaitingMax} names are waiting for the resolver`);
     this.#waiting += 1;
-    const asked = this.#line.then(async () => {
+    const asked = this.#line.run(async () => {
       const found = await lookup(host, { all: true, verbatim: true });
       return found.map(({ address, family }): HostAddress => ({ address, family: family === 6 ? 6 : 4 }));
     });
-    this.#line = asked.catch(() => undefined).finally(() => (this.#waiting -= 1));
-    return asked;
+    return asked.finally(() => (this.#waiting -= 1));
   }
 }
 

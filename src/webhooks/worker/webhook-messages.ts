@@ -4,7 +4,7 @@ import type { EventId } from '../../model/ids.ts';
 import type { Log } from '../../lib/log.ts';
 import type { WebhookResultLabel } from '../../telemetry/telemetry.ts';
 import type { HookChanges } from '../../core/ports/delivery-store.ts';
-import type { WebhookAdminRefusal, WebhookAnswers, WebhookName } from '../../core/ports/webhook-admin.ts';
+import type { WebhookAdminRefusal, WebhookAnswers, WebhookName } from '../delivery/webhook-admin.ts';
 import type { StoreFault } from '../../storage/lmdb/store-fault.ts';
 
 export interface WebhookTask {

@@ -18,7 +18,7 @@ import type {
   WebhookReply,
   WebhookTask,
 } from './webhook-messages.ts';
-import type { WebhookAnswers } from '../../core/ports/webhook-admin.ts';
+import type { WebhookAnswers } from '../delivery/webhook-admin.ts';
 import type { StoreFault } from '../../storage/lmdb/store-fault.ts';
 
 export interface WebhookThreadDeps {

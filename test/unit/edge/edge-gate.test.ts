@@ -4,8 +4,12 @@ import { encodeLengthFrame, LengthFrameDecoder } from '../../../src/lib/link/len
 import { packPlain, unpackPlain } from '../../../src/lib/plain-msgpack.ts';
 import type { DeviceId, SessionId } from '../../../src/model/ids.ts';
 import { linkHandshakeMsMax, linkMessageBytesMax, linkSilenceMsMax } from '../../../src/model/limits.ts';
-import { encodeEdgeMessage, type SentByEdge } from '../../../src/protocol/edge-link/edge-codec.ts';
-import { edgeLinkVersion, type BroughtSession } from '../../../src/protocol/edge-link/edge-message.ts';
+import { encodeEdgeMessage } from '../../../src/protocol/edge-link/edge-codec.ts';
+import {
+  edgeLinkVersion,
+  type BroughtSession,
+  type SentByEdge,
+} from '../../../src/protocol/edge-link/edge-message.ts';
 import { DuplexPair } from '../../support/duplex-pair.ts';
 import { EdgeScene, untilIdle } from '../../support/edge-scene.ts';
 

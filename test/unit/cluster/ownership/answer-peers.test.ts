@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { submitWakeup } from '../../../../src/core/wakeups/submit-wakeup.ts';
 import { succeed } from '../../../../src/lib/result.ts';
 import type { DeviceId, RequestId, SessionId } from '../../../../src/model/ids.ts';
-import type { PeerKind, PeerQuestion } from '../../../../src/model/peer.ts';
+import type { PeerKind, PeerQuestion } from '../../../../src/protocol/cluster/peer-message.ts';
 import { disconnectEverywhere } from '../../../../src/cluster/ownership/disconnect-everywhere.ts';
 import { testDevice } from '../../../support/fakes.ts';
 import { ClusterScene, untilIdle } from '../../../support/cluster-scene.ts';

@@ -19,7 +19,8 @@ import type { MemberId } from '../../../../src/model/cluster.ts';
 import type { LoggedEvent } from '../../../../src/model/events.ts';
 import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
 import { callCommitMsMax, endedCallKnownMs } from '../../../../src/model/limits.ts';
-import type { PeerFailure, PeerNotice } from '../../../../src/model/peer.ts';
+import type { PeerFailure } from '../../../../src/model/peer.ts';
+import type { PeerNotice } from '../../../../src/protocol/cluster/peer-message.ts';
 import { callEndOrder, CallScene, legWords, orderForRoom } from '../../../support/call-scene.ts';
 import { nextTurn } from '../../../support/event-loop.ts';
 import { FakeLog, FakeRegistry, otherApp, testDevice } from '../../../support/fakes.ts';
@@ -73,7 +74,7 @@ class Scene extends CallScene {
       ask: async () => {
         const answer = left.shift();
         assert.ok(answer !== undefined, 'it is not asked so often');
-        return typeof answer === 'string' ? fail(answer) : succeed(answer);
+        return typeof answer === 'string' ? fail(answer) : succeed(answer as never);
       },
     };
   }

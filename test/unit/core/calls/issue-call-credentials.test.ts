@@ -8,7 +8,8 @@ import type { CallMedia, CallRoom, CallSession, SignedCallOrder } from '../../..
 import type { DeviceId, TokenId } from '../../../../src/model/ids.ts';
 import type { MemberId } from '../../../../src/model/cluster.ts';
 import type { SoundEncoding } from '../../../../src/model/media/sound.ts';
-import type { PeerAnswer, PeerFailure, PeerKind, PeerQuestion } from '../../../../src/model/peer.ts';
+import type { PeerFailure } from '../../../../src/model/peer.ts';
+import type { PeerAnswer, PeerKind, PeerQuestion } from '../../../../src/protocol/cluster/peer-message.ts';
 import { callsHere, type CallLocator } from '../../../../src/core/ports/call-locator.ts';
 import { refusal } from '../../../../src/model/codes.ts';
 import { callCommitMsMax, callTokenBytesMax } from '../../../../src/model/limits.ts';
@@ -405,7 +406,7 @@ function issuedElsewhere(
     ask: async <Kind extends PeerKind>(_: MemberId, question: PeerQuestion<Kind>) => {
       assert.ok(question.kind === 'issue-call');
       asked.push(question.order);
-      return answer;
+      return answer as never;
     },
   });
   return asked;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SessionId } from '../../../../src/model/ids.ts';
 import { wakeReportHopMs } from '../../../../src/model/limits.ts';
-import type { PeerNotice } from '../../../../src/model/peer.ts';
+import type { PeerNotice } from '../../../../src/protocol/cluster/peer-message.ts';
 import type { WakeReport } from '../../../../src/model/signal.ts';
 import { noPeers } from '../../../../src/core/ports/peers.ts';
 import { reportWake } from '../../../../src/core/wakeups/wakeup-watch.ts';

@@ -8,7 +8,7 @@ import { DeviceIndex } from '../../../../src/gateways/admin/searched-devices.ts'
 import type { ConnectionRecords } from '../../../../src/core/ports/records.ts';
 import type { DeviceListJson, DeviceListRouteDeps } from '../../../../src/gateways/admin/listed-device.ts';
 import type { Peers } from '../../../../src/core/ports/peers.ts';
-import type { PeerQuestion } from '../../../../src/model/peer.ts';
+import type { PeerQuestion } from '../../../../src/protocol/cluster/peer-message.ts';
 import type { DeviceRow, MemberId, SharedConnection } from '../../../../src/model/cluster.ts';
 import type { ConnectionRecord } from '../../../../src/model/connectivity.ts';
 import type { LoggedEvent } from '../../../../src/model/events.ts';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { WebhookAdminRefusal, WebhookJson } from '../../../../src/core/ports/webhook-admin.ts';
+import type { ApplicationId } from '../../../../src/model/ids.ts';
+import type { WebhookAdminRefusal, WebhookJson } from '../../../../src/webhooks/delivery/webhook-admin.ts';
 import type { WebhookQuestion, WebhookReply } from '../../../../src/webhooks/worker/webhook-messages.ts';
 import { webhookRoutes } from '../../../../src/gateways/admin/webhook-routes.ts';
 import type { WebhookThread } from '../../../../src/webhooks/worker/webhook-thread.ts';
@@ -8,7 +9,7 @@ import { askRoute, type RouteReply } from '../../../support/ask-route.ts';
 
 const url = 'https://backend.example/hook';
 const status: WebhookJson = {
-  app_id: '2818153',
+  app_id: '2818153' as ApplicationId,
   url,
   types: ['*'],
   state: 'off',

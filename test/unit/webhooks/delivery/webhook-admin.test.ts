@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EventId } from '../../../../src/model/ids.ts';
 import type { WebhookFigures } from '../../../../src/telemetry/gauges.ts';
-import type { WebhookJson } from '../../../../src/core/ports/webhook-admin.ts';
+import type { WebhookJson } from '../../../../src/webhooks/delivery/webhook-admin.ts';
 import { formatTimestamp } from '../../../../src/protocol/rest/shared-fields.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { MemoryDeliveryStore } from '../../../support/memory-delivery-store.ts';
