@@ -3,7 +3,6 @@ import { openLog } from '../../server/bootstrap/logging.ts';
 import { startMediaChild, type MediaCarrier } from '../../server/children/media-child.ts';
 import { frontCount } from '../../server/config/derived-settings.ts';
 import type { CommandContext } from '../shell/command-context.ts';
-import { firstStartNotice, seedFirstStart } from './first-start.ts';
 import {
   announceConsole,
   checkStart,
@@ -21,18 +20,22 @@ export async function serveAlone(context: CommandContext, isDemoAsked: boolean):
   const { log, announce } = logging;
   exitOnUnexpectedErrors(logging);
   const stopping = stopSignal();
-  await checkStart(context);
-  const secrets = await seedFirstStart(context, isDemoAsked, log);
-  // The media processes load while this one does.
+  const checking = checkStart(context);
+  // Lazy: the other commands run without the HTTP front end's binary. It loads, as the media processes do, while a process checks
+  // the store.
   const { process: place, processes } = settings.media;
-  const early = Array.from({ length: place === 'child' ? processes : 0 }, startMediaChild);
-  const startMedia = (): MediaCarrier => early.shift() ?? startMediaChild();
+  const early = Array.from({ length: place === 'child' ? processes : 0 }, () => startMediaChild(settings));
+  const startMedia = (): MediaCarrier => early.shift() ?? startMediaChild(settings);
   const abandon = (error: unknown): never => {
     for (const media of early) media.kill();
     throw error;
   };
-  // Lazy: the other commands run without the HTTP front end's binary.
-  const { startServer } = await import('../../server/bootstrap/server.ts').catch(abandon);
+  const loading = import('../../server/bootstrap/server.ts');
+  loading.catch(() => undefined);
+  await checking.catch(abandon);
+  const { firstStartNotice, seedFirstStart } = await import('./first-start.ts');
+  const secrets = await seedFirstStart(context, isDemoAsked, log).catch(abandon);
+  const { startServer } = await loading.catch(abandon);
   const deps = { configured, clock, log, announce, startMedia };
   const server = await startServer(settings, deps).catch(abandon).catch(refuseStart);
   const { listeners } = server;

@@ -30,11 +30,16 @@ const failedStartMsMax = 1000;
 const standardError = 2;
 const standardOutput = 1;
 
-/** Throws a sentence that names each file and address that a start could not use, or a damaged store. */
+/**
+ * Throws a sentence that names each file and address that a start could not use, or a damaged store. A process reads the store
+ * from the call on, while the caller may load code.
+ */
 export async function checkStart({
   settings,
   dataDirectory,
 }: Pick<CommandContext, 'settings' | 'dataDirectory'>): Promise<void> {
+  const reading = refuseDamage(dataDirectory);
+  reading.catch(() => undefined);
   // A running server on this directory has the addresses already; opening the store reports that better.
   const isRunning = readRuntimeFile(dataDirectory) !== null;
   const problems = [
@@ -42,8 +47,9 @@ export async function checkStart({
     ...findFileProblems(settings),
     ...(isRunning ? [] : await findAddressProblems(settings)),
   ];
+  if (problems.length > 0) await reading.catch(() => undefined);
   refuseProblems(problems);
-  return refuseDamage(dataDirectory);
+  await reading;
 }
 
 /** As `checkStart`, for the files of a separate media process; its server also receives a listen failure. */
