@@ -20,9 +20,7 @@ export async function serveAlone(context: CommandContext, isDemoAsked: boolean):
   const { log, announce } = logging;
   exitOnUnexpectedErrors(logging);
   const stopping = stopSignal();
-  const checking = checkStart(context);
-  // Lazy: the other commands run without the HTTP front end's binary. It loads, as the media processes do, while a process checks
-  // the store.
+  // The media processes load while this one does; they take the longest.
   const { process: place, processes } = settings.media;
   const early = Array.from({ length: place === 'child' ? processes : 0 }, () => startMediaChild(settings));
   const startMedia = (): MediaCarrier => early.shift() ?? startMediaChild(settings);
@@ -30,6 +28,8 @@ export async function serveAlone(context: CommandContext, isDemoAsked: boolean):
     for (const media of early) media.kill();
     throw error;
   };
+  const checking = checkStart(context);
+  // Lazy: the other commands run without the HTTP front end's binary. It loads while a process checks the store.
   const loading = import('../../server/bootstrap/server.ts');
   loading.catch(() => undefined);
   await checking.catch(abandon);
