@@ -59,7 +59,6 @@ export class ControlPlane {
   readonly #alarms: AlarmWatch;
   /** Resolves when webhooks run; it is not awaited by a later core. */
   #webhooksRun: Promise<void> | void = undefined;
-  #areWebhooksStarted = false;
 
   /** Creates the bearer token if missing; throws when the data directory is not writable. */
   constructor(context: ServerContext, deps: ControlPlaneDeps) {
@@ -135,9 +134,6 @@ export class ControlPlane {
     if (!isLater) await fillRegistry(this.#context, this);
     readiness.watchRegistry(() => hasEntries(registry));
     await this.#writing.start();
-    // Without a webhook, its thread has nothing to deliver yet.
-    if (!isLater && !hasEntries(registry, 'webhook')) return ops;
-    this.#areWebhooksStarted = true;
     const webhooks = this.webhooks.start();
     // A later core does not wait for webhooks: they deliver its events once started. A failure ends this core, and a new one starts.
     if (!isLater) {
@@ -149,7 +145,6 @@ export class ControlPlane {
 
   /** Call when the server is ready: begins what a start need not wait for. */
   opened(): void {
-    if (!this.#areWebhooksStarted) void this.webhooks.start();
     void this.#ops.prepare();
     this.#console.start();
     this.#alarms.start();

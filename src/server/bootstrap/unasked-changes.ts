@@ -8,7 +8,6 @@ import type { AuditAction, AuditIds, AuditIntent, AuditOutcome } from '../../mod
 import type { AuditLog } from '../../storage/audit/audit-log.ts';
 import type { ImportResult } from '../../storage/registry/registry-import.ts';
 import { encodeImportReport } from '../../gateways/admin/import-query.ts';
-import type { KindName } from '../../storage/registry/registry-kinds.ts';
 import type { ServerContext } from './server-context.ts';
 import type { RegistryRefresh } from './registry-refresh.ts';
 import type { CertificatesInForce } from '../config/certificates-in-force.ts';
@@ -178,13 +177,10 @@ function intentOf(operator: 'start' | 'signal', action: AuditAction, ids: AuditI
   return { operator, role: null, from: `pid ${process.pid}`, action, ids };
 }
 
-/** `kind`: default: any. An unreadable registry counts as not empty: that is another fault. */
-export function hasEntries(
-  registry: Pick<ServerContext['registry'], 'counts' | 'isEmpty'>,
-  kind: KindName | null = null,
-): boolean {
+/** An unreadable registry counts as not empty: that is another fault. */
+export function hasEntries(registry: Pick<ServerContext['registry'], 'isEmpty'>): boolean {
   try {
-    return kind === null ? !registry.isEmpty() : registry.counts()[kind] > 0;
+    return !registry.isEmpty();
   } catch {
     return true;
   }
