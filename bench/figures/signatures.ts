@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { Bench } from 'tinybench';
 import { assert } from '../../src/lib/assert.ts';
-import { inlineVerifier } from '../../src/gateways/verification/hmac-pool.ts';
+import { inlineVerifier } from '../../src/gateways/verification/late-verifier.ts';
 import { checkRequest } from '../../src/protocol/tgv1/check-request.ts';
 import { stringToSign } from '../../src/protocol/tgv1/signature.ts';
 import { checking, distinctRequest, jobOf } from '../../test/support/signed-requests.ts';

@@ -43,7 +43,7 @@ import { RequestLog } from '../../src/core/requests/request-log.ts';
 import { AnsweredWakeups } from '../../src/core/wakeups/answered-wakeups.ts';
 import { WakeupMemory } from '../../src/core/wakeups/wakeup-memory.ts';
 import { SigningKeyCache } from '../../src/protocol/tgv1/signature.ts';
-import { inlineVerifier } from '../../src/gateways/verification/hmac-pool.ts';
+import { inlineVerifier } from '../../src/gateways/verification/late-verifier.ts';
 import { anyConnections } from '../support/fake-http.ts';
 import { ApiClient, type ApiAnswer, type ApiCall } from '../support/api-client.ts';
 import {

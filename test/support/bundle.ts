@@ -19,17 +19,21 @@ const source = join(root, 'src');
 const entries = [
   'edge/process/main',
   'media/transcoding/transcoder-worker',
-  'storage/lmdb/store-walker',
   'storage/registry/registry-worker',
   'gateways/fronts/front-worker',
   'gateways/verification/hmac-worker',
 ];
 
 /**
- * Entry points with much code, each in one script, for which V8 keeps what it compiled (run-bundle.mjs). They export nothing and
- * have no await outside functions.
+ * Entry points of a start, each in one script, for which V8 keeps what it compiled (run-bundle.mjs) if they run for long enough.
+ * They export nothing and have no await outside functions.
  */
-const programs = ['main', 'media/process/main', 'webhooks/worker/webhook-worker'];
+const programs = [
+  'main',
+  'media/process/main',
+  'storage/lmdb/store-walker',
+  'webhooks/worker/webhook-worker',
+];
 
 /** Packages that stay outside the bundles: those with native code, those that read files of their own, and optional ones. */
 const external = [

@@ -2,7 +2,6 @@
 import { startMediaChild, type MediaCarrier } from '../../server/children/media-child.ts';
 import { frontCount } from '../../server/config/derived-settings.ts';
 import type { CommandContext } from '../shell/command-context.ts';
-import { firstStartNotice, seedFirstStart } from './first-start.ts';
 import {
   announceConsole,
   beginServing,
@@ -18,18 +17,22 @@ export async function serveAlone(context: CommandContext, isDemoAsked: boolean):
   const { settings, configured, clock, dataDirectory } = context;
   const serving = beginServing(settings);
   const { log, announce } = serving;
-  await checkStart(context);
-  const secrets = await seedFirstStart(context, isDemoAsked, log);
-  // The media processes load while this one does.
+  // The media processes load while this one does; they take the longest.
   const { process: place, processes } = settings.media;
-  const early = Array.from({ length: place === 'child' ? processes : 0 }, startMediaChild);
-  const startMedia = (): MediaCarrier => early.shift() ?? startMediaChild();
+  const early = Array.from({ length: place === 'child' ? processes : 0 }, () => startMediaChild(settings));
+  const startMedia = (): MediaCarrier => early.shift() ?? startMediaChild(settings);
   const abandon = (error: unknown): never => {
     for (const media of early) media.kill();
     throw error;
   };
-  // Lazy: the other commands run without the HTTP front end's binary.
-  const { startServer } = await import('../../server/bootstrap/server.ts').catch(abandon);
+  const checking = checkStart(context);
+  // Lazy: the other commands run without the HTTP front end's binary. It loads while a process checks the store.
+  const loading = import('../../server/bootstrap/server.ts');
+  loading.catch(() => undefined);
+  await checking.catch(abandon);
+  const { firstStartNotice, seedFirstStart } = await import('./first-start.ts');
+  const secrets = await seedFirstStart(context, isDemoAsked, log).catch(abandon);
+  const { startServer } = await loading.catch(abandon);
   const deps = { configured, clock, log, announce, startMedia };
   const server = await startServer(settings, deps).catch(abandon).catch(refuseStart);
   const { listeners } = server;

@@ -30,11 +30,16 @@ const failedStartMsMax = 1000;
 const standardError = 2;
 const standardOutput = 1;
 
-/** Throws a sentence that names each file and address that a start could not use, or a damaged store. */
+/**
+ * Throws a sentence that names each file and address that a start could not use, or a damaged store. A process reads the store
+ * from the call on, while the caller may load code.
+ */
 export async function checkStart({
   settings,
   dataDirectory,
 }: Pick<CommandContext, 'settings' | 'dataDirectory'>): Promise<void> {
+  const reading = refuseDamage(dataDirectory);
+  reading.catch(() => undefined);
   // A running server on this directory has the addresses already; opening the store reports that better.
   const isRunning = readRuntimeFile(dataDirectory) !== null;
   const problems = [
@@ -42,8 +47,9 @@ export async function checkStart({
     ...findFileProblems(settings),
     ...(isRunning ? [] : await findAddressProblems(settings)),
   ];
+  if (problems.length > 0) await reading.catch(() => undefined);
   refuseProblems(problems);
-  return refuseDamage(dataDirectory);
+  await reading;
 }
 
 /** As `checkStart`, for the files of a separate media process; its server also receives a listen failure. */
@@ -74,7 +80,6 @@ export function refuseStart(error: unknown): never {
   throw new CommandError(error.message, `check this machine: ${reveilleCommand('doctor')}`);
 }
 
-/** Resolves on the first SIGTERM or SIGINT, even during startup; a second one ends the process at once. */
 /** Opens the log of a process that serves, and watches for unexpected errors and for the signal to stop. */
 export function beginServing(settings: Pick<Settings, 'log'>, isShared = false) {
   const logging = openLog(settings.log, undefined, isShared);
@@ -112,6 +117,7 @@ export async function serveElsewhere(
   process.exit(0);
 }
 
+/** Resolves on the first SIGTERM or SIGINT, even during startup; a second one ends the process at once. */
 function stopSignal(): Promise<StopSignal> {
   return new Promise((resolve) => {
     let isAsked = false;

@@ -15,7 +15,7 @@ import { ApiPort } from '../api/api-port.ts';
 import { Authenticator } from '../api/authenticator.ts';
 import { Pipeline } from '../api/pipeline.ts';
 import { apiRoutes } from '../api/routes.ts';
-import { inlineVerifier } from '../verification/hmac-pool.ts';
+import { inlineVerifier } from '../verification/late-verifier.ts';
 import { FrontDispatcher } from './front-dispatcher.ts';
 import {
   frontCounters,

@@ -19,7 +19,7 @@ import {
 } from '../../model/console-limits.ts';
 import { AdminService, type AdminServiceDeps } from './admin-service.ts';
 import { OpsAdmission } from './ops-admission.ts';
-import { createOpsApp, type OpsAppDeps } from './ops-app.ts';
+import type { OpsAppDeps } from './ops-app.ts';
 import { CallerCheck, type CookieSessions, type Operators } from './operators.ts';
 import type { RefusedCredentials } from './refused-credentials.ts';
 
@@ -65,11 +65,14 @@ export class OpsListener {
   readonly #settings: OpsListenerSettings;
   readonly connections: BoundedServer;
   readonly #pipelines = new WeakMap<Socket, Pipeline>();
+  readonly #admin: AdminService;
   #app: FastifyInstance | null = null;
+  #making: Promise<FastifyInstance> | null = null;
 
   constructor(deps: OpsListenerDeps, settings: OpsListenerSettings) {
     this.#deps = deps;
     this.#settings = settings;
+    this.#admin = new AdminService({ ...deps, spoolDirectory: settings.spoolDirectory });
     this.connections = new BoundedServer(
       deps.clock,
       {
@@ -103,8 +106,14 @@ export class OpsListener {
   async listen(): Promise<number> {
     const { host, port } = this.#settings;
     await this.#deps.operators.open();
-    this.#app = await this.#createApp();
+    await this.#admin.open();
     return this.connections.listen(host, port);
+  }
+
+  /** Loads and composes the application, which otherwise the first request does. */
+  async prepare(): Promise<FastifyInstance> {
+    this.#making ??= this.#createApp();
+    return (this.#app ??= await this.#making);
   }
 
   /** Closes every connection, also ones with unanswered requests. */
@@ -118,14 +127,13 @@ export class OpsListener {
 
   async #createApp(): Promise<FastifyInstance> {
     const deps = this.#deps;
-    const { host, hosts, spoolDirectory } = this.#settings;
+    const { host, hosts } = this.#settings;
+    const { createOpsApp } = await import('./ops-app.ts');
     const check = new CallerCheck(deps.operators, [host, ...hosts], deps.sessions ?? undefined);
     const proved = ({ raw }: FastifyRequest): void => this.connections.released(raw.socket);
     const admission = new OpsAdmission({ ...deps, check, proved });
     const app = createOpsApp({ ...deps, admission, endsConnections: () => this.#endsConnections() });
-    const admin = new AdminService({ ...deps, spoolDirectory });
-    await admin.open();
-    await admin.register(app);
+    await this.#admin.register(app);
     for (const pages of deps.pages) await app.register(async (own) => pages.register(own));
     await app.ready();
     return app;
@@ -157,7 +165,8 @@ export class OpsListener {
     response.on('timeout', () => {
       if (socket.writableLength > 0) socket.destroy();
     });
-    this.#app?.routing(request, response);
+    if (this.#app !== null) this.#app.routing(request, response);
+    else void this.prepare().then((app) => app.routing(request, response));
   }
 }
 

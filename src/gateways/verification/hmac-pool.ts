@@ -1,5 +1,5 @@
 /**
- * Signature verifiers: on worker threads (`auth.verification = pool`) or on the main thread (`inline`). All jobs of one turn of
+ * Signature verification on worker threads (`auth.verification = pool`). All jobs of one turn of
  * the event loop form one task of the pool: they are written into a batch of shared memory, the task is the number of the batch,
  * and the verdicts return in the same memory. The main thread thus pays one message per batch and one copy per job.
  * The number of batches is fixed: if all are in flight, `verify` throws. A batch too small to be worth a message, or whose worker
@@ -200,8 +200,3 @@ export class HmacPool implements SignatureVerifier {
     void this.#threads.destroy();
   }
 }
-
-export const inlineVerifier = {
-  verify: verifySignature,
-  close: () => Promise.resolve(),
-} satisfies SignatureVerifier;

@@ -15,7 +15,11 @@ import { readVersion } from '../../lib/package-version.ts';
 import { messageOf } from '../../lib/result.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
 import { mediaAwayMsMax } from '../../model/limits.ts';
-import type { MediaChildKind } from '../../protocol/media-link/media-values.ts';
+import type {
+  EngineSettings,
+  MediaChildKind,
+  MediaLinkKind,
+} from '../../protocol/media-link/media-values.ts';
 import { MediaEnd } from '../link/media-end.ts';
 import { TranscoderPool } from '../transcoding/transcoder-pool.ts';
 import { startMediaServer, type RunningMediaServer } from './media-server.ts';
@@ -67,12 +71,24 @@ void run();
 async function run(): Promise<void> {
   try {
     closeInheritedDescriptors();
-    const { corePath, ...settings } = await parent.begun;
-    const end =
-      corePath === null
-        ? new MediaEnd({ clock, progress, onEnd: (fault) => void drainAndEnd(fault) })
-        : new MediaEnd({ clock, progress, awayMsMax: mediaAwayMsMax, onEnd: () => linkEnded.resolve() });
+    const end = newEnd();
     const { log } = end;
+    const [, , , engines = ''] = process.argv;
+    const { workers: threads, ...limits } = JSON.parse(engines) as EngineSettings;
+    // They load while the server opens its store.
+    const transcoders = new TranscoderPool({
+      ...limits,
+      threads,
+      clock,
+      log,
+      onWedged: (sentence) => {
+        // The link ends after the sentence is sent, and the process with it.
+        log.error({}, sentence);
+        writeReason(sentence);
+        void end.end().then(() => drainAndEnd(null));
+      },
+    });
+    const { corePath, ...settings } = await parent.begun;
     if (corePath === null) {
       end.attach(new Socket({ fd: linkDescriptor }));
       await end.started();
@@ -81,19 +97,10 @@ async function run(): Promise<void> {
       clock,
       log,
       end,
-      openTranscoders: ({ workers: threads, ...limits }) =>
-        TranscoderPool.open({
-          ...limits,
-          threads,
-          clock,
-          log,
-          onWedged: (sentence) => {
-            // The link ends after the sentence is sent, and the process with it.
-            log.error({}, sentence);
-            writeReason(sentence);
-            void end.end().then(() => drainAndEnd(null));
-          },
-        }),
+      openTranscoders: async () => {
+        await transcoders.start();
+        return transcoders;
+      },
     });
     parent.ready({ port: server.address.port });
     if (corePath !== null) await keepLinked(end, corePath);
@@ -102,6 +109,13 @@ async function run(): Promise<void> {
     writeReason(sentence);
     await parent.failed(sentence);
   }
+}
+
+function newEnd(): MediaEnd {
+  const [, , link] = process.argv;
+  if (link === ('pipe' satisfies MediaLinkKind))
+    return new MediaEnd({ clock, progress, onEnd: (fault) => void drainAndEnd(fault) });
+  return new MediaEnd({ clock, progress, awayMsMax: mediaAwayMsMax, onEnd: () => linkEnded.resolve() });
 }
 
 /** Runs as long as this process. The core logs the ends of its links. */

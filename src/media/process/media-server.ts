@@ -38,11 +38,13 @@ export async function startMediaServer(
 ): Promise<RunningMediaServer> {
   const { service, telemetry } = end;
   const { legs, webrtc, maxFps } = settings;
-  const transcoders = await openTranscoders(settings);
-  const relay = new Relay({ clock, transcoders, telemetry, maxFps });
+  const opening = openTranscoders(settings);
   try {
     const socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
+    // Its library loads while the threads load theirs.
     const rtcPeers = await openRtcPeers(webrtc, legs, () => listener.address.port, clock);
+    const transcoders = await opening;
+    const relay = new Relay({ clock, transcoders, telemetry, maxFps });
     if (rtcPeers.missing !== null) log.info({}, rtcPeers.missing);
     const deps = { clock, service, telemetry, log, relay, rtcPeers, socketsMax };
     const listener = new MediaListener(legs, deps);
@@ -82,6 +84,7 @@ export async function startMediaServer(
     });
     return server;
   } catch (error) {
+    const transcoders = await opening;
     await transcoders.close();
     throw error;
   }

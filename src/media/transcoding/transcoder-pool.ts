@@ -52,7 +52,8 @@ export class TranscoderPool {
   #sessions = 0;
   #engine: EngineDescription | null = null;
 
-  private constructor(options: TranscoderPoolOptions) {
+  /** Starts the threads, which load their engines; call `start` once. */
+  constructor(options: TranscoderPoolOptions) {
     this.#options = options;
     const { clock, log, quality, maxFps, sourceMax } = options;
     const deps = {
@@ -66,14 +67,28 @@ export class TranscoderPool {
     this.#threads = Array.from({ length: options.threads }, () => new TranscoderThread(deps));
   }
 
-  /**
-   * Resolves when every thread has loaded its engine, or none has. Never rejects: without an engine the pool logs the reason and refuses
-   * sessions.
-   */
   static async open(options: TranscoderPoolOptions): Promise<TranscoderPool> {
     const pool = new TranscoderPool(options);
-    await pool.#start();
+    await pool.start();
     return pool;
+  }
+
+  /**
+   * Resolves when every thread has loaded its engine, or none has. Never rejects: without an engine the pool logs the reason and
+   * refuses sessions.
+   */
+  async start(): Promise<void> {
+    const { log, clock } = this.#options;
+    const engines = await Promise.all(this.#threads.map((thread) => thread.start()));
+    const failed = engines.find((engine) => !engine.ok);
+    if (failed !== undefined && !failed.ok) {
+      await this.close();
+      log.warn({}, failed.error);
+      return;
+    }
+    const [engine] = engines;
+    if (engine?.ok === true) this.#engine = engine.value;
+    this.#cancelChecks = clock.every(threadCheckMs, () => this.#checkThreads());
   }
 
   /** Version of FFmpeg; null: not available. */
@@ -137,20 +152,6 @@ export class TranscoderPool {
     const threads = this.#threads;
     this.#threads = [];
     await Promise.all(threads.map((thread) => thread.close()));
-  }
-
-  async #start(): Promise<void> {
-    const { log, clock } = this.#options;
-    const engines = await Promise.all(this.#threads.map((thread) => thread.start()));
-    const failed = engines.find((engine) => !engine.ok);
-    if (failed !== undefined && !failed.ok) {
-      await this.close();
-      log.warn({}, failed.error);
-      return;
-    }
-    const [engine] = engines;
-    if (engine?.ok === true) this.#engine = engine.value;
-    this.#cancelChecks = clock.every(threadCheckMs, () => this.#checkThreads());
   }
 
   /** Average share of the calls carried now; compared with their pictures, sound costs almost nothing. */

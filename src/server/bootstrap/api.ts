@@ -23,9 +23,8 @@ import type { CallCredentialsDeps } from '../../core/calls/issue-call-credential
 import { OutcomeWaiters } from '../../core/wakeups/log-followers.ts';
 import { scanQueueShape } from '../../core/events/read-events.ts';
 import { readerLimits, WaitingReaders } from '../../core/events/waiting-readers.ts';
-import type { Log } from '../../lib/log.ts';
 import type { SignatureVerifier } from '../../core/ports/signature-verifier.ts';
-import { HmacPool, inlineVerifier } from '../../gateways/verification/hmac-pool.ts';
+import { inlineVerifier, LateVerifier } from '../../gateways/verification/late-verifier.ts';
 import { provisionHere } from '../membership/member-answers.ts';
 import { apiPort, type HoldingApi } from './holding-api.ts';
 import type { ServerContext } from './server-context.ts';
@@ -61,7 +60,7 @@ export class Api {
   isLeaving = false;
 
   /** Throws when the TLS files are invalid. */
-  private constructor(context: ApiDeps, verifier: SignatureVerifier) {
+  constructor(context: ApiDeps) {
     const { settings, clock, log, connections } = context;
     this.#isDraining = () => this.isLeaving || context.isDraining();
     const limits = readerLimits(settings.api.connections_max);
@@ -76,18 +75,8 @@ export class Api {
     this.#context = context;
     this.#port = context.holding?.port ?? apiPort(settings, connections, clock, log);
     this.#dispatcher = new Dispatcher({ ...context, services: composeServices(context, readers) });
-    this.#verifier = verifier;
+    this.#verifier = hasVerifierThreads(settings) ? new LateVerifier() : inlineVerifier;
     this.#readers = readers;
-  }
-
-  static async compose(context: ApiDeps): Promise<Api> {
-    const verifier = await startVerifier(context.settings, context.log);
-    try {
-      return new Api(context, verifier);
-    } catch (error) {
-      await verifier.close();
-      throw error;
-    }
   }
 
   /** Resolves with the bound address. Rejects when it cannot be bound, or another server has it. */
@@ -95,6 +84,17 @@ export class Api {
     if (this.#port.address === null) await this.#port.listen();
     this.#serve();
     return this.#port.address ?? '';
+  }
+
+  /** Starts the threads that verify signatures; until they run, this one does. */
+  beginThreads(): void {
+    const { settings, log } = this.#context;
+    const onFault = (error: unknown): void => log.error({ err: error }, 'verification thread: failed');
+    if (!(this.#verifier instanceof LateVerifier)) return;
+    this.#verifier.begin(async () => {
+      const { HmacPool } = await import('../../gateways/verification/hmac-pool.ts');
+      return HmacPool.start({ threads: verifierThreads(settings), onFault });
+    }, onFault);
   }
 
   /** Throws or rejects, and changes nothing, when the certificate files are invalid. */
@@ -245,9 +245,7 @@ function applicationLimits({ settings, clock, sharers }: ApiDeps): ApiServices['
   };
 }
 
-async function startVerifier(settings: Settings, log: Log): Promise<SignatureVerifier> {
-  // With fronts, each verifies its own requests.
-  if (settings.auth.verification === 'inline' || frontCount(settings) > 0) return inlineVerifier;
-  const onFault = (error: unknown): void => log.error({ err: error }, 'verification thread: failed');
-  return HmacPool.start({ threads: verifierThreads(settings), onFault });
+/** With fronts, each verifies its own requests. */
+function hasVerifierThreads(settings: Settings): boolean {
+  return settings.auth.verification === 'pool' && frontCount(settings) === 0;
 }

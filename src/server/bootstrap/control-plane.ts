@@ -140,9 +140,14 @@ export class ControlPlane {
       this.#webhooksRun = webhooks;
       webhooks?.catch(() => undefined);
     }
+    return ops;
+  }
+
+  /** Call when the server is ready: begins what a start need not wait for. */
+  opened(): void {
+    void this.#ops.prepare();
     this.#console.start();
     this.#alarms.start();
-    return ops;
   }
 
   /** Resumes calls. Resolves with the address of media once it listens and webhooks run, which may take a while. */

@@ -41,7 +41,7 @@ export class Gateways {
     others: Promise<unknown>,
   ): Promise<Readonly<Record<'api' | 'sleep' | 'signal', string>>> {
     const { sleep, signal } = this.deviceListeners;
-    const api = await Api.compose({ ...this.#context, calls, holding: this.#core?.holding ?? null });
+    const api = new Api({ ...this.#context, calls, holding: this.#core?.holding ?? null });
     this.#api = api;
     if (sleep instanceof SleepListener) await sleep.listen();
     else if (this.#core !== null) await this.#openGate(this.#core);
@@ -53,6 +53,11 @@ export class Gateways {
       sleep: formatListenAddress(sleep.address),
       signal: formatListenAddress(signal.address),
     };
+  }
+
+  /** Call when the server is ready: begins what a start need not wait for. */
+  opened(): void {
+    this.api.beginThreads();
   }
 
   /** Edges of this core, including those on other machines. */

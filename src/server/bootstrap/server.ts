@@ -104,7 +104,8 @@ class Server {
   #listeners: Readonly<Record<ListenerName, string>> | null = null;
 
   constructor(context: ServerContext, deps: MemberDeps, store: Store) {
-    const { log, membership, member, consoleKey, startMedia = startMediaChild, core = null } = deps;
+    const { log, membership, member, consoleKey, core = null } = deps;
+    const { startMedia = () => startMediaChild(context.settings) } = deps;
     assert((core !== null) === context.settings.sleep.edges > 0, 'only `serve` starts a core of edges');
     const sessions = (): number => this.#gateways.deviceListeners.sleep.sessionCount;
     const upgrade = core?.upgrade ?? refusedUpgrade(context.settings.cluster.nats_url !== null, sessions);
@@ -169,6 +170,12 @@ class Server {
     writeRuntimeFile(this.#store.directory, this.#listeners, settings);
     readiness.clear('starting');
     if (this.#isLater) void importLate(this.#context, this.#controlPlane);
+    // The start is complete in this turn of the event loop.
+    const opened = setImmediate(() => {
+      this.#gateways.opened();
+      this.#controlPlane.opened();
+    });
+    this.#timers.push(() => clearImmediate(opened));
     return this;
   }
 

@@ -104,7 +104,7 @@ export function superviseMedia(settings: Settings, parts: SiteParts): MediaChild
   return new MediaChildren(settings, {
     clock,
     log,
-    launch: startSiteMedia,
+    launch: () => startSiteMedia(settings),
     task: (process, own) => ({ ...own, corePath: mediaSockets[process] ?? null }),
     changed,
   });

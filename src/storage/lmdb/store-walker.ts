@@ -45,18 +45,23 @@ function writeLine(line: string): void {
   writeSync(standardOutput, `${line}\n`);
 }
 
-for (const name of Object.values(storeFileNames)) {
-  const path = join(directory, name);
-  if (!existsSync(path)) continue;
-  writeLine(name);
-  try {
-    const root = open<Buffer, Buffer>({ ...environmentOptions, encoding: 'binary', path, readOnly: true });
-    walk(root);
-    const tables = [...root.getKeys()].map(String).filter((table) => table !== storeFormatName);
-    for (const table of tables) walk(root.openDB({ name: table, keyEncoding: 'binary', encoding: 'binary' }));
-    await root.close();
-  } catch (error) {
-    endBy(error);
+async function walkFiles(): Promise<void> {
+  for (const name of Object.values(storeFileNames)) {
+    const path = join(directory, name);
+    if (!existsSync(path)) continue;
+    writeLine(name);
+    try {
+      const root = open<Buffer, Buffer>({ ...environmentOptions, encoding: 'binary', path, readOnly: true });
+      walk(root);
+      const tables = [...root.getKeys()].map(String).filter((table) => table !== storeFormatName);
+      for (const table of tables)
+        walk(root.openDB({ name: table, keyEncoding: 'binary', encoding: 'binary' }));
+      await root.close();
+    } catch (error) {
+      endBy(error);
+    }
   }
+  writeLine('whole');
 }
-writeLine('whole');
+
+void walkFiles();

@@ -12,7 +12,7 @@ import { RequestLog, type LoggedRequests } from '../../../../src/core/requests/r
 import { ApplicationLimit } from '../../../../src/core/devices/request-limits.ts';
 import { SigningKeyCache } from '../../../../src/protocol/tgv1/signature.ts';
 import { signRequest } from '../../../../src/protocol/tgv1/sign-request.ts';
-import { inlineVerifier } from '../../../../src/gateways/verification/hmac-pool.ts';
+import { inlineVerifier } from '../../../../src/gateways/verification/late-verifier.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { anyConnections, FakeResponse, fakeRequest } from '../../../support/fake-http.ts';
 import { FakeLog, FakeRegistry, FakeTelemetry } from '../../../support/fakes.ts';

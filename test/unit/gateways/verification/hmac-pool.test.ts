@@ -9,11 +9,8 @@ import {
   type SignatureJob,
   type SignatureVerdict,
 } from '../../../../src/protocol/tgv1/signature.ts';
-import {
-  HmacPool,
-  type HmacPoolOptions,
-  inlineVerifier,
-} from '../../../../src/gateways/verification/hmac-pool.ts';
+import { HmacPool, type HmacPoolOptions } from '../../../../src/gateways/verification/hmac-pool.ts';
+import { inlineVerifier, LateVerifier } from '../../../../src/gateways/verification/late-verifier.ts';
 import { moduleBeside } from '../../../../src/lib/module-worker.ts';
 import { Gate, gateFailsVariable } from '../../../support/gate.ts';
 import { distinctJobs, jobOf, signed } from '../../../support/signed-requests.ts';
@@ -266,5 +263,34 @@ test('the inline verifier answers at once', async () => {
 
   assert.equal(verifier.verify(job), 'valid');
   assert.equal(verifier.verify({ ...job, signature: '0'.repeat(64) }), 'signature-mismatch');
+  await verifier.close();
+});
+
+test('a late verifier answers at once, and later by the threads that it was given', async () => {
+  const verifier = new LateVerifier();
+  const job = jobOf(signed());
+  assert.equal(verifier.verify(job, assert.fail), 'valid');
+
+  const opening = HmacPool.start({ threads: 1, onFault, crossingJobsMin: 1 });
+  verifier.begin(() => opening, onFault);
+  assert.equal(verifier.verify(job, assert.fail), 'valid');
+  started.push(await opening);
+  await turn();
+
+  assert.equal(
+    verifier.verify(job, () => undefined),
+    'later',
+  );
+  assert.equal(await verdictOf(verifier, { ...job, signature: '0'.repeat(64) }), 'signature-mismatch');
+  await verifier.close();
+  assert.throws(() => verifier.verify(job, assert.fail), VerifierUnavailable);
+});
+
+test('a late verifier whose threads do not start reports it, and answers at once', async () => {
+  const verifier = new LateVerifier();
+  verifier.begin(() => Promise.reject(new Error('no thread')), onFault);
+  await untilFaults(1);
+
+  assert.equal(verifier.verify(jobOf(signed()), assert.fail), 'valid');
   await verifier.close();
 });
