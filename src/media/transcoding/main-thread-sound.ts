@@ -1,10 +1,11 @@
 /**
- * Conversions of sound on the main thread, for all sessions: a decoder costs half as much there as with the way to a worker and back. A
- * crafted packet of Opus costs 3 ms at most, so what one turn of the event loop spends is bounded. Source: calls-and-media.md, The media
- * process.
+ * Conversions of sound on the main thread, for all sessions: a packet decoded there costs half as much as one that crosses to a worker
+ * and back. A crafted one costs milliseconds, so that the time of one turn of the event loop is bounded. Source: calls-and-media.md, The
+ * media process.
  */
 import { deferred, type Deferred } from '../../lib/deferred.ts';
 import { soundTurnMsMax } from '../../model/media/sound-limits.ts';
+import type { SoundResult } from '../../model/media/sound.ts';
 import type { Engine, openEngine } from '../codec/engine.ts';
 
 export class MainThreadSound {
@@ -24,13 +25,15 @@ export class MainThreadSound {
     return this.#opening;
   }
 
-  /** Resolves when a turn of the event loop has time for a packet; packets are admitted in order. */
-  async whenFree(): Promise<void> {
+  /** Works as soon as a turn of the event loop has time; packets take their turns in order. Rejects if `work` throws. */
+  async perform<Result extends Pick<SoundResult, 'workMs'>>(work: () => Result): Promise<Result> {
     while (this.#spentMs >= soundTurnMsMax) await this.#nextTurn?.promise;
+    const result = work();
+    this.#spend(result.workMs);
+    return result;
   }
 
-  /** `workMs`: time that a packet took. */
-  spend(workMs: number): void {
+  #spend(workMs: number): void {
     if (this.#nextTurn === null) {
       this.#nextTurn = deferred();
       setImmediate(this.#beginTurn);

@@ -136,16 +136,14 @@ export class SoundSession extends ThreadSession {
   /** Null: the worker must do it. */
   async #transcodeHere(...task: Parameters<PacketTranscoder['transcode']>): Promise<SoundResult | null> {
     if (this.#place === 'worker') return null;
-    const engine = await this.#main.engine();
-    await this.#main.whenFree();
-    if (!this.isWorking) return lostSound;
     try {
-      if (engine !== null) {
-        this.#transcoder ??= new PacketTranscoder(engine);
-        const result = this.#transcoder.transcode(...task);
-        this.#main.spend(result.workMs);
-        return result;
-      }
+      const engine = await this.#main.engine();
+      if (engine !== null)
+        return await this.#main.perform(() => {
+          if (!this.isWorking) return lostSound;
+          this.#transcoder ??= new PacketTranscoder(engine);
+          return this.#transcoder.transcode(...task);
+        });
     } catch {
       // The worker reports the fault if the packet is to blame.
     }
