@@ -88,7 +88,7 @@ export function makeResampler(
   engine: Engine,
   { rate, channels }: SampleShape,
   toRate: number,
-  fromFormat = engine.constants.AV_SAMPLE_FMT_S16 as AVSampleFormat,
+  fromFormat: AVSampleFormat = engine.constants.AV_SAMPLE_FMT_S16,
 ): SoftwareResampleContext {
   const resampler = new engine.av.SoftwareResampleContext();
   const layout = channelLayoutOf(engine, channels);

@@ -10,7 +10,8 @@ import type { Engine, openEngine } from '../codec/engine.ts';
 
 export class MainThreadSound {
   readonly #open: typeof openEngine;
-  #opening: Promise<Engine | null> | null = null;
+  #opening: ReturnType<typeof openEngine> | null = null;
+  #opened: Awaited<ReturnType<typeof openEngine>> | null = null;
   /** Since the first packet of this turn. */
   #spentMs = 0;
   #nextTurn: Deferred<void> | null = null;
@@ -19,16 +20,15 @@ export class MainThreadSound {
     this.#open = open;
   }
 
-  /** Loaded on first use, which blocks the thread once for some 35 ms. Null: it does not load. */
-  engine(): Promise<Engine | null> {
-    this.#opening ??= this.#open().then((opened) => (opened.ok ? opened.value : null));
-    return this.#opening;
-  }
-
-  /** Works as soon as a turn of the event loop has time; packets take their turns in order. Rejects if `work` throws. */
-  async perform<Result extends Pick<SoundResult, 'workMs'>>(work: () => Result): Promise<Result> {
+  /**
+   * Works as soon as a turn of the event loop has time; packets take their turns in order. The first use loads the engine, which blocks
+   * the thread once for some 35 ms. Null: it does not load. Rejects if `work` throws.
+   */
+  async perform(work: (engine: Engine) => SoundResult): Promise<SoundResult | null> {
+    this.#opened ??= await (this.#opening ??= this.#open());
+    if (!this.#opened.ok) return null;
     while (this.#spentMs >= soundTurnMsMax) await this.#nextTurn?.promise;
-    const result = work();
+    const result = work(this.#opened.value);
     this.#spend(result.workMs);
     return result;
   }

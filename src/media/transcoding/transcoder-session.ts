@@ -136,19 +136,18 @@ export class SoundSession extends ThreadSession {
   /** Null: the worker must do it. */
   async #transcodeHere(...task: Parameters<PacketTranscoder['transcode']>): Promise<SoundResult | null> {
     if (this.#place === 'worker') return null;
+    let result: SoundResult | null = null;
     try {
-      const engine = await this.#main.engine();
-      if (engine !== null)
-        return await this.#main.perform(() => {
-          if (!this.isWorking) return lostSound;
-          this.#transcoder ??= new PacketTranscoder(engine);
-          return this.#transcoder.transcode(...task);
-        });
+      result = await this.#main.perform((engine) => {
+        if (!this.isWorking) return lostSound;
+        this.#transcoder ??= new PacketTranscoder(engine);
+        return this.#transcoder.transcode(...task);
+      });
     } catch {
       // The worker reports the fault if the packet is to blame.
     }
-    this.#moveToWorker();
-    return null;
+    if (result === null) this.#moveToWorker();
+    return result;
   }
 
   #moveToWorker(): void {
