@@ -33,7 +33,7 @@ interface PicturesAsked {
 }
 
 export interface SoundReading {
-  /** Of 20 ms. */
+  /** Packets last 20 ms. */
   readonly packets: number;
   readonly missing: number;
   readonly cpuSeconds: number;
