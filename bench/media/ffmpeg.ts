@@ -1,4 +1,4 @@
-/** Runs the FFmpeg program on one thread: its pictures of a clip, their CPU time, and their similarity to the source. */
+/** Runs the FFmpeg program on one thread: its CPU time, and the pictures of a clip with their similarity to the source. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
@@ -18,9 +18,19 @@ interface FfmpegTask {
   readonly qscale: number;
 }
 
-/** Runs on the servers' core; CPU includes user and system time. */
-export async function timeFfmpeg(task: FfmpegTask): Promise<{ cpuSeconds: number; wallSeconds: number }> {
-  const command = [...pinnedTo(serverCore), 'ffmpeg', ...argumentsOf(task), '/dev/null'];
+interface TimeSpent {
+  /** User and system time. */
+  readonly cpuSeconds: number;
+  readonly wallSeconds: number;
+}
+
+export function timePictures(task: FfmpegTask): Promise<TimeSpent> {
+  return timeFfmpeg([...argumentsOf(task), '/dev/null']);
+}
+
+/** Runs on the servers' core. */
+export async function timeFfmpeg(given: readonly string[]): Promise<TimeSpent> {
+  const command = [...pinnedTo(serverCore), 'ffmpeg', ...given];
   // Bash reports a child's CPU time to the millisecond; Node does not.
   const child = spawn('bash', ['-c', 'TIMEFORMAT="%3U %3S %3R"; time "$@"', 'bash', ...command], {
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -11,10 +11,13 @@ import { describeFrame } from '../../src/media/geometry/source-frame.ts';
 import { TranscoderPool } from '../../src/media/transcoding/transcoder-pool.ts';
 import type { Size } from '../../src/model/call.ts';
 import type { SourceFrame } from '../../src/model/media/picture.ts';
+import type { SoundPacket, SoundShape } from '../../src/model/media/sound.ts';
+import { soundBlockMs } from '../../src/model/media/sound-limits.ts';
 import type { Expectation } from '../../test/pictures/reference.ts';
 import { readFrames } from '../../test/pictures/sources.ts';
 import { answerQuestions } from '../harness/ipc.ts';
 import type { ClipFile } from './natural-clips.ts';
+import { readSound, type SoundFile } from './sounds.ts';
 
 export interface PictureReading {
   readonly frames: number;
@@ -29,14 +32,25 @@ interface PicturesAsked {
   readonly passes: number;
 }
 
+export interface SoundReading {
+  /** Packets last 20 ms. */
+  readonly packets: number;
+  readonly missing: number;
+  readonly cpuSeconds: number;
+}
+
 export type TranscoderProtocol = {
   load: { take: ClipFile; give: number };
   /** Transcodes the clip in this many concurrent sessions on one worker, each from the start. */
   pool: { take: PicturesAsked & { readonly sessions: number }; give: PictureReading };
   /** Runs the worker's steps on this thread, one frame after another. */
   steps: { take: PicturesAsked; give: PictureReading };
+  /** Makes A-law of the sound in this many concurrent sessions, each from the start. */
+  sound: { take: SoundFile & { readonly passes: number; readonly sessions: number }; give: SoundReading };
 };
 
+const narrow = { rate: 8000, channels: 1 };
+const alaw: SoundShape = { format: 'alaw', ...narrow };
 const settings = { quality: 80, maxFps: 15, sourceMax: { width: 1920, height: 1080 } };
 /** Small enough to admit every session, because admission is not measured. */
 const need = { request: { width: 16, height: 16 }, maxFps: 1 };
@@ -103,6 +117,21 @@ async function play(
     }
 }
 
+/** Resolves with the number of packets made. */
+async function playSound(packets: readonly SoundPacket[], passes: number): Promise<number> {
+  const opened = pool.openSound();
+  if (!opened.ok) throw new Error(`the worker takes no sound: ${opened.error}`);
+  let made = 0;
+  for (let pass = 0; pass < passes; pass += 1)
+    for (const packet of packets) {
+      const timestampMs = (pass * packets.length + packet.timestampMs / soundBlockMs) * soundBlockMs;
+      const result = await opened.value.transcode({ ...packet, timestampMs }, narrow, [alaw]);
+      made += result.packets[0]?.length ?? 0;
+    }
+  opened.value.close();
+  return made;
+}
+
 answerQuestions<TranscoderProtocol>({
   load: (file) => {
     frames = readFrames(file.path, file);
@@ -127,5 +156,14 @@ answerQuestions<TranscoderProtocol>({
         meter.count(transcoder.transcode(frame, [expectation.shape], describeFrame(frame)).pictures);
     transcoder.close();
     return meter.read();
+  },
+  sound: async ({ passes, sessions, ...file }) => {
+    const packets = readSound(file);
+    const startCpu = process.cpuUsage();
+    const made = await Promise.all(Array.from({ length: sessions }, () => playSound(packets, passes)));
+    const { user, system } = process.cpuUsage(startCpu);
+    const count = packets.length * passes * sessions;
+    const missing = count - made.reduce((sum, ofSession) => sum + ofSession, 0);
+    return { packets: count, missing, cpuSeconds: (user + system) / 1e6 };
   },
 });

@@ -11,31 +11,13 @@ import { PacketTranscoder } from '../../src/media/codec/packet-transcoder.ts';
 import type { SoundPacket, SoundShape } from '../../src/model/media/sound.ts';
 import { amrFile, amrFixture, amrTones } from '../support/amr-files.ts';
 import { runTool } from '../support/debian-tools.ts';
+import { opusPackets } from '../support/opus-file.ts';
 import { channelOf, findTones, sine, sineLevel, strongestTone } from '../support/sines.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 
 const headBytes = 27;
 const granulesPerPacket = 960;
 const serial = 1;
-
-/** Packets of sound, without the two of the headers. */
-function opusPackets(file: Buffer): Buffer[] {
-  const packets: Buffer[] = [];
-  let pieces: Buffer[] = [];
-  for (let at = 0; at < file.length;) {
-    assert.equal(file.toString('latin1', at, at + 4), 'OggS');
-    const lengths = file.subarray(at + headBytes, at + headBytes + file.readUInt8(at + 26));
-    at += headBytes + lengths.length;
-    for (const length of lengths) {
-      pieces.push(file.subarray(at, at + length));
-      at += length;
-      if (length === 255) continue;
-      packets.push(Buffer.concat(pieces));
-      pieces = [];
-    }
-  }
-  return packets.slice(2);
-}
 
 /** An Ogg stream of packets of 20 ms, each in a page of its own. */
 function opusFile(packets: readonly Uint8Array[], channels: number): Buffer {

@@ -3,6 +3,7 @@
  * freed; freeing one twice is a programming error. Filters belong to their graph and are freed with it; codecs and filter kinds belong
  * to FFmpeg and are never freed.
  */
+import type { AVSampleFormat } from 'node-av/constants';
 import type {
   Codec,
   CodecContext,
@@ -82,16 +83,17 @@ export function makeGraph({ av }: Engine): FilterGraph {
   return graph;
 }
 
-/** For interleaved 16-bit samples. Throws if the engine does not support the rates. */
+/** Makes interleaved 16-bit samples, by default of such samples. Throws if the engine does not support the rates. */
 export function makeResampler(
   engine: Engine,
   { rate, channels }: SampleShape,
   toRate: number,
+  fromFormat: AVSampleFormat = engine.constants.AV_SAMPLE_FMT_S16,
 ): SoftwareResampleContext {
   const resampler = new engine.av.SoftwareResampleContext();
   const layout = channelLayoutOf(engine, channels);
   const format = engine.constants.AV_SAMPLE_FMT_S16;
-  let status = resampler.allocSetOpts2(layout, format, toRate, layout, format, rate);
+  let status = resampler.allocSetOpts2(layout, format, toRate, layout, fromFormat, rate);
   live.set(resampler, { kind: 'resamplers', free: () => resampler.free() });
   if (status >= 0) status = resampler.init();
   if (status >= 0) return resampler;

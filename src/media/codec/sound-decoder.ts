@@ -3,14 +3,14 @@
  * and AMR. Source: calls-and-media.md, Legs.
  */
 import type { AVSampleFormat, FFDecoderCodec } from 'node-av/constants';
-import type { CodecContext, Frame, Packet } from 'node-av/lib';
+import type { CodecContext, Frame, Packet, SoftwareResampleContext } from 'node-av/lib';
 import type { SampleShape } from '../../model/media/sound.ts';
 import { soundBlockMs, soundPacketMsMax } from '../../model/media/sound-limits.ts';
 import { decodeAlaw } from '../sound/alaw.ts';
 import { type AmrBand, parseAmr } from '../sound/amr-frames.ts';
 import type { SoundSource, SourceFormat } from '../sound/sound-source.ts';
 import { channelLayoutOf, engineFor, type Engine } from './engine.ts';
-import { freeNatives, makeFrame, makePacket, openCodec } from './native-census.ts';
+import { freeNatives, makeFrame, makePacket, makeResampler, openCodec } from './native-census.ts';
 
 export interface SoundDecoder {
   /** The samples may lie in the payload. Null: the packet is broken, or too long. */
@@ -30,7 +30,7 @@ export function openSoundDecoder(engine: Engine | null, source: SoundSource): So
 }
 
 function decoderOf({ constants }: Engine, format: Exclude<SourceFormat, 'alaw' | 'pcm'>): FFDecoderCodec {
-  if (format === 'opus') return constants.FF_DECODER_LIBOPUS;
+  if (format === 'opus') return constants.FF_DECODER_OPUS;
   return format === 'amr_wide' ? constants.FF_DECODER_AMRWB : constants.FF_DECODER_AMRNB;
 }
 
@@ -55,23 +55,28 @@ class PlainDecoder implements SoundDecoder {
   }
 }
 
-/** A libavcodec decoder, which answers every packet at once. */
+/** A libavcodec decoder, which answers every packet at once: with floats, a plane for each channel. */
 class CodedSound implements SoundDecoder {
   readonly #context: CodecContext;
   readonly #packet: Packet;
   readonly #frame: Frame;
-  readonly #float: AVSampleFormat;
+  /** Frame of interleaved 16-bit samples, which is used again while packets have the same length. */
+  readonly #samples: Frame;
+  readonly #converter: SoftwareResampleContext;
+  readonly #format: AVSampleFormat;
 
-  constructor(engine: Engine, decoder: FFDecoderCodec, { rate, channels }: SampleShape) {
+  constructor(engine: Engine, decoder: FFDecoderCodec, source: SampleShape) {
     const { av, constants } = engine;
     const codec = av.Codec.findDecoderByName(decoder);
     this.#context = openCodec(engine, codec, 'decoder of such sound', (context) => {
-      context.sampleRate = rate;
-      context.channelLayout = channelLayoutOf(engine, channels);
+      context.sampleRate = source.rate;
+      context.channelLayout = channelLayoutOf(engine, source.channels);
     });
     this.#packet = makePacket(engine);
     this.#frame = makeFrame(engine);
-    this.#float = constants.AV_SAMPLE_FMT_FLTP;
+    this.#samples = makeFrame(engine);
+    this.#format = constants.AV_SAMPLE_FMT_S16;
+    this.#converter = makeResampler(engine, source, source.rate, constants.AV_SAMPLE_FMT_FLTP);
   }
 
   decode(payload: Uint8Array<ArrayBuffer>): Int16Array<ArrayBuffer> | null {
@@ -80,8 +85,18 @@ class CodedSound implements SoundDecoder {
     if (this.#context.sendPacketSync(this.#packet) < 0) return null;
     this.#frame.unref();
     if (this.#context.receiveFrameSync(this.#frame) < 0) return null;
-    const bytes = this.#frame.toBuffer() as Buffer<ArrayBuffer>;
-    return this.#frame.format === this.#float ? fromFloats(bytes) : littleEndianSamples(bytes);
+    if (this.#samples.nbSamples !== this.#frame.nbSamples) this.#renewSamples();
+    if (this.#converter.convertFrame(this.#samples, this.#frame) < 0) return null;
+    return littleEndianSamples(this.#samples.toBuffer() as Buffer<ArrayBuffer>);
+  }
+
+  #renewSamples(): void {
+    this.#samples.unref();
+    this.#samples.format = this.#format;
+    this.#samples.sampleRate = this.#frame.sampleRate;
+    this.#samples.channelLayout = this.#frame.channelLayout;
+    this.#samples.nbSamples = this.#frame.nbSamples;
+    this.#samples.getBuffer(0);
   }
 
   reset(): void {
@@ -89,7 +104,7 @@ class CodedSound implements SoundDecoder {
   }
 
   close(): void {
-    freeNatives(this.#context, this.#packet, this.#frame);
+    freeNatives(this.#context, this.#packet, this.#frame, this.#samples, this.#converter);
   }
 }
 
@@ -130,9 +145,4 @@ class AmrDecoder implements SoundDecoder {
 function littleEndianSamples(bytes: Uint8Array<ArrayBuffer>): Int16Array<ArrayBuffer> | null {
   const { buffer, byteOffset, length } = bytes.byteOffset % 2 === 0 ? bytes : new Uint8Array(bytes);
   return length % 2 === 0 ? new Int16Array(buffer, byteOffset, length / 2) : null;
-}
-
-function fromFloats(bytes: Uint8Array): Int16Array<ArrayBuffer> {
-  const floats = new Float32Array(new Uint8Array(bytes).buffer);
-  return Int16Array.from(floats, (float) => Math.max(-32_768, Math.min(32_767, Math.round(float * 32_768))));
 }

@@ -4,6 +4,7 @@
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
+import { openEngine } from '../codec/engine.ts';
 import type { TranscoderSettings } from '../codec/frame-transcoder.ts';
 import type { NativeCensus } from '../codec/native-census.ts';
 import { abandonedWorkersMax } from '../../model/media/decoding-limits.ts';
@@ -12,6 +13,7 @@ import type { ReservationRefusal } from '../../model/media/picture.ts';
 import type { SoundEncoding } from '../../model/media/sound.ts';
 import type { WorkerLoad } from '../../model/media/media-capacity.ts';
 import type { Log } from '../../lib/log.ts';
+import { MainThreadSound } from './main-thread-sound.ts';
 import { FrameCost, SessionLoad, type TranscodingNeed } from './transcoder-load.ts';
 import type { EngineDescription } from './transcoder-task.ts';
 import { FrameSession, SoundSession, type SoundTranscoder, type Transcoder } from './transcoder-session.ts';
@@ -30,6 +32,8 @@ export interface TranscoderPoolOptions extends TranscoderSettings {
   readonly onWedged: (sentence: string) => void;
   /** Module of the worker; tests replace it. */
   readonly workerFile?: URL;
+  /** For sound on the main thread; tests replace it. */
+  readonly openEngine?: typeof openEngine;
   /** CPU time of a thread; tests script it. */
   readonly threadTime?: ThreadTime;
 }
@@ -47,6 +51,7 @@ export type Transcoders = Pick<
 export class TranscoderPool {
   readonly #options: TranscoderPoolOptions;
   readonly #cost = new FrameCost();
+  readonly #mainSound: MainThreadSound;
   #threads: readonly TranscoderThread[];
   #cancelChecks: Cancel | null = null;
   #sessions = 0;
@@ -56,6 +61,7 @@ export class TranscoderPool {
   constructor(options: TranscoderPoolOptions) {
     this.#options = options;
     const { clock, log, quality, maxFps, sourceMax } = options;
+    this.#mainSound = new MainThreadSound(options.openEngine ?? openEngine);
     const deps = {
       clock,
       log,
@@ -119,7 +125,7 @@ export class TranscoderPool {
     if (thread === null) return fail(this.#refusal());
     this.#sessions += 1;
     const load = new SessionLoad(this.#options.clock, soundShareFirst, 'sound');
-    return succeed(new SoundSession(this.#sessions, thread, load));
+    return succeed(new SoundSession(this.#sessions, thread, load, this.#mainSound));
   }
 
   /** The refusal that `open` would return, without a reservation; null: it would accept. */

@@ -9,7 +9,9 @@ import {
   type SoundShape,
 } from '../../model/media/sound.ts';
 import { PacketTranscoder } from '../codec/packet-transcoder.ts';
+import type { MainThreadSound } from './main-thread-sound.ts';
 import type { FrameCost, SessionLoad } from './transcoder-load.ts';
+import { lostSound } from './transcoder-task.ts';
 import type { TranscoderThread } from './transcoder-thread.ts';
 
 /** Runs one task at a time. */
@@ -40,12 +42,12 @@ class ThreadSession {
     assert(this.#state === 'idle', 'a session has one task under way, and none after its end');
     this.#state = 'working';
     const result = await perform();
-    if (this.#isWorking) this.#state = 'idle';
+    if (this.isWorking) this.#state = 'idle';
     this.#load.add(result.workMs);
     return result;
   }
 
-  get #isWorking(): boolean {
+  protected get isWorking(): boolean {
     return this.#state === 'working';
   }
 }
@@ -95,31 +97,64 @@ export class FrameSession extends ThreadSession {
 
 /** The decoder, the resamplers and the encoders of one direction of a session's sound. */
 export class SoundSession extends ThreadSession {
-  /** Converts bare samples at once: crossing to the thread would cost ten times as much. Null: other sound came, which the thread keeps. */
-  #here: PacketTranscoder | null = new PacketTranscoder(null);
+  readonly #main: MainThreadSound;
+  /** `worker`: for the rest of the session, because its decoder and timeline are there. */
+  #place: 'main' | 'worker' = 'main';
+  /** On the main thread. Null: none. */
+  #transcoder: PacketTranscoder | null = null;
+
+  constructor(number: number, thread: TranscoderThread, load: SessionLoad, main: MainThreadSound) {
+    super(number, thread, load);
+    this.#main = main;
+  }
 
   /**
    * Like `FrameSession.transcode`, but the payload is copied. `assumed`: rate and channels of A-law and PCM, which do not carry their
    * own; for AMR the rate is a hint.
    */
   transcode(packet: SoundPacket, assumed: SampleShape, targets: readonly SoundShape[]): Promise<SoundResult> {
-    if (!areSamples(packet, assumed, targets)) this.#here = null;
-    const here = this.#here;
-    if (here !== null) return this.run(async () => here.transcode(packet, assumed, targets));
-    // Posting to a thread copies the whole underlying buffer.
-    const alone = { ...packet, payload: packet.payload.slice() };
-    return this.run(() =>
-      this.thread.transcodeSound({ session: this.number, packet: alone, assumed, targets }),
+    // An encoder costs many times the way to the worker.
+    if (targets.some(({ format }) => isSelfDescribing(format))) this.#moveToWorker();
+    return this.run(
+      async () =>
+        (await this.#transcodeHere(packet, assumed, targets)) ??
+        this.thread.transcodeSound({
+          session: this.number,
+          // Posting to a thread copies the whole underlying buffer.
+          packet: { ...packet, payload: packet.payload.slice() },
+          assumed,
+          targets,
+        }),
     );
   }
-}
 
-/** Neither decoder, encoder nor resampler is needed. */
-function areSamples({ format }: SoundPacket, { rate }: SampleShape, targets: readonly SoundShape[]): boolean {
-  return (
-    !isSelfDescribing(format) &&
-    targets.every((target) => !isSelfDescribing(target.format) && target.rate === rate)
-  );
+  override close(): void {
+    super.close();
+    this.#moveToWorker();
+  }
+
+  /** Null: the worker must do it. */
+  async #transcodeHere(...task: Parameters<PacketTranscoder['transcode']>): Promise<SoundResult | null> {
+    if (this.#place === 'worker') return null;
+    let result: SoundResult | null = null;
+    try {
+      result = await this.#main.perform((engine) => {
+        if (!this.isWorking) return lostSound;
+        this.#transcoder ??= new PacketTranscoder(engine);
+        return this.#transcoder.transcode(...task);
+      });
+    } catch {
+      // The worker reports the fault if the packet is to blame.
+    }
+    if (result === null) this.#moveToWorker();
+    return result;
+  }
+
+  #moveToWorker(): void {
+    this.#place = 'worker';
+    this.#transcoder?.close();
+    this.#transcoder = null;
+  }
 }
 
 export type Transcoder = Pick<FrameSession, 'hasTimeToSpare' | 'transcode' | 'close'>;

@@ -16,3 +16,5 @@ export const soundShareMax = 0.25;
 export const soundBurstMs = 1000;
 /** Minimum interval between attempts to reserve a worker for sound. */
 export const soundRetryMsMin = 1000;
+/** Milliseconds that sound may take of one turn of the main thread's event loop; further packets wait for the next turn. */
+export const soundTurnMsMax = 4;

@@ -7,7 +7,9 @@ import {
   workersStopMsMax,
   workerSilenceMsMax,
 } from '../../../../src/model/limits.ts';
-import { fail } from '../../../../src/lib/result.ts';
+import { deferred } from '../../../../src/lib/deferred.ts';
+import { fail, succeed } from '../../../../src/lib/result.ts';
+import { liveNatives } from '../../../../src/media/codec/native-census.ts';
 import {
   abandonedWorkersMax,
   elapsedPerTaskTime,
@@ -22,6 +24,7 @@ import {
   overdueFrame,
   overdueSound,
 } from '../../../../src/media/transcoding/transcoder-task.ts';
+import { engineTest } from '../../../support/engine-test.ts';
 import { gateFailsVariable } from '../../../support/gate.ts';
 import { noEngineVariable, scriptedFrame, type FrameScript } from '../../../support/frame-script.ts';
 import {
@@ -34,6 +37,7 @@ import {
 import { describeFrame } from '../../../../src/media/geometry/source-frame.ts';
 
 const mono = { rate: 8000, channels: 1 };
+const nothingNative = { packets: 0, frames: 0, codecContexts: 0, graphs: 0, resamplers: 0, inputs: 0 };
 const tiny = { request: { width: 1, height: 1 }, maxFps: 1 };
 
 let scene: TranscoderScene;
@@ -510,19 +514,77 @@ test('packets of a worker that died are lost, and a new worker transcodes the ne
   assert.equal(Buffer.from(packets[0]?.[0]?.payload ?? []).toString(), '1.1');
 });
 
-test('bare samples of one rate are converted at once, whatever the worker does', async () => {
-  await scene.open();
+/** 20 ms of silence. */
+const silences = {
+  alaw: new Uint8Array(160).fill(0xd5),
+  opus: new Uint8Array([0xf8, 0xff, 0xfe]),
+};
+
+function decodeSilence(transcoder: SoundTranscoder, format: keyof typeof silences): Promise<SoundResult> {
+  const packet = { format, timestampMs: 7, payload: silences[format] };
+  return transcoder.transcode(packet, mono, [{ format: 'pcm', ...mono }]);
+}
+
+for (const [format, sample] of [
+  ['alaw', 8],
+  ['opus', 0],
+] as const)
+  engineTest(`${format} is decoded at once, whatever the worker does`, async () => {
+    await scene.open();
+    const session = soundSession();
+    const held = transcodeHeld(scene.session());
+    await scene.gate.untilHeld(1);
+
+    const { packets, drop } = await decodeSilence(session, format);
+    session.close();
+    scene.gate.order('go');
+    await held;
+
+    const payload = new Uint8Array(Int16Array.from({ length: 160 }, () => sample).buffer);
+    assert.deepEqual({ packets, drop }, { packets: [[{ timestampMs: 7, payload }]], drop: null });
+    assert.deepEqual(liveNatives(), nothingNative);
+  });
+
+engineTest(
+  'a session that ends before its first packet is decoded leaves no decoder behind',
+  async (engine) => {
+    const loading = deferred();
+    await scene.open({ openEngine: () => loading.promise.then(() => succeed(engine)) });
+    const session = soundSession();
+
+    const result = decodeSilence(session, 'opus');
+    session.close();
+    loading.resolve();
+
+    assert.deepEqual(await result, lostSound);
+    assert.deepEqual(liveNatives(), nothingNative);
+  },
+);
+
+engineTest('sound whose decoder throws moves to the worker, and frees the decoder', async (engine) => {
+  class FaultyContext extends engine.av.CodecContext {
+    override sendPacketSync(): number {
+      throw new Error('a decoder that throws');
+    }
+  }
+  const faulty = { ...engine, av: { ...engine.av, CodecContext: FaultyContext } };
+  await scene.open({ openEngine: async () => succeed(faulty) });
   const session = soundSession();
-  const held = transcodeHeld(scene.session());
-  await scene.gate.untilHeld(1);
-  const silence = { format: 'alaw', timestampMs: 7, payload: new Uint8Array(160).fill(0xd5) } as const;
+  const script = new TextEncoder().encode('{}');
 
-  const { packets, drop } = await session.transcode(silence, mono, [{ format: 'pcm', ...mono }]);
-  scene.gate.order('go');
-  await held;
+  const packet = { format: 'opus', timestampMs: 7, payload: script } as const;
+  const { packets } = await session.transcode(packet, mono, [{ format: 'pcm', ...mono }]);
 
-  const expected = new Uint8Array(Int16Array.from({ length: 160 }, () => 8).buffer);
-  assert.deepEqual({ packets, drop }, { packets: [[{ timestampMs: 7, payload: expected }]], drop: null });
+  assert.equal(Buffer.from(packets[0]?.[0]?.payload ?? []).toString(), '1.1');
+  assert.deepEqual(liveNatives(), nothingNative);
+});
+
+test('sound that the main thread has no engine for is left to the worker', async () => {
+  await scene.open({ openEngine: async () => fail('there is no engine here') });
+
+  const { packets } = await transcodeSound(soundSession(), {}, 'pcm');
+
+  assert.equal(Buffer.from(packets[0]?.[0]?.payload ?? []).toString(), '1.1');
 });
 
 test('sound stays with its worker once a packet needed it, so that its timeline continues', async () => {
