@@ -2,7 +2,12 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { JsonObject } from '../../model/json.ts';
 import { maskUrl } from '../../model/registry.ts';
-import type { FailureJson, ParkedJson, WebhookAnswers, WebhookJson } from '../../webhooks/delivery/webhook-admin.ts';
+import type {
+  FailureJson,
+  ParkedJson,
+  WebhookAnswers,
+  WebhookJson,
+} from '../../webhooks/delivery/webhook-admin.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
 import { newCommand, type CommandContext, inContext } from '../shell/command-context.ts';
 import { collect, counted, wholeNumberOption, ageInWords } from '../shell/option-values.ts';
