@@ -1,7 +1,5 @@
 /** Types of a messaging-app VoIP call. Source: API doc, Endpoints 3 and 4; calls-and-media.md. */
-import { z } from 'zod';
 import type { ApplicationId, DeviceId, SessionId, TokenId } from './ids.ts';
-import { callPayloadBytesMax, callTextBytesMax, screenSideMax } from './limits.ts';
 import type { SignedRequest } from './signed-request.ts';
 
 /** In the order of a call's life; a call may skip states, but never returns to an earlier one. */
@@ -45,38 +43,36 @@ export type AudioRate = (typeof audioRates)[number];
 export const audioChannelCounts = [1, 2] as const;
 export type AudioChannels = (typeof audioChannelCounts)[number];
 
-const side = z.int().min(1).max(screenSideMax);
 /** Pixels. */
-export const callSizeShape = z.strictObject({ width: side, height: side });
-export type Size = Readonly<z.infer<typeof callSizeShape>>;
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
 
 /** Media capabilities of the call's device, after defaults. Compared as a whole. */
-export const callMediaShape = z.strictObject({
-  noVideo: z.boolean(),
-  upVideo: z.enum(uplinkVideoFormats),
-  downVideo: z.enum(downlinkVideoFormats),
-  rotation: z.literal(videoRotations),
+export interface CallMedia {
+  readonly noVideo: boolean;
+  readonly upVideo: UplinkVideoFormat;
+  readonly downVideo: DownlinkVideoFormat;
+  readonly rotation: VideoRotation;
   /** Null: audio-only without a screen. */
-  screen: callSizeShape.nullable(),
-  resolution: z.enum(resolutionModes),
-  downAudio: z.enum(downlinkAudioFormats),
-  audioRate: z.literal(audioRates),
-  audioChannels: z.literal(audioChannelCounts),
-});
-export type CallMedia = Readonly<z.infer<typeof callMediaShape>>;
+  readonly screen: Size | null;
+  readonly resolution: ResolutionMode;
+  readonly downAudio: DownlinkAudioFormat;
+  readonly audioRate: AudioRate;
+  readonly audioChannels: AudioChannels;
+}
 
-const roomText = z.string().max(callTextBytesMax);
 /** Credentials by which a bridge enters the messaging app's room. Key and token are secrets: never in a log, event, URL or token. */
-export const callRoomShape = z.strictObject({
-  msgAppId: roomText,
-  modelId: roomText,
-  roomId: roomText,
-  sessionKey: roomText,
-  sessionToken: roomText,
+export interface CallRoom {
+  readonly msgAppId: string;
+  readonly modelId: string;
+  readonly roomId: string;
+  readonly sessionKey: string;
+  readonly sessionToken: string;
   /** The caller's, passed through; empty: none. */
-  payload: z.string().max(callPayloadBytesMax),
-});
-export type CallRoom = Readonly<z.infer<typeof callRoomShape>>;
+  readonly payload: string;
+}
 
 export interface CallOrder {
   readonly appId: ApplicationId;

@@ -9,9 +9,8 @@ import {
   type CallEndOrder,
   type CallRejection,
   type SignedCallOrder,
-  callMediaShape,
-  callRoomShape,
 } from '../../model/call.ts';
+import { callMediaShape, callRoomShape } from '../../model/call-shape.ts';
 import type { DeviceCalls, SharedCall } from '../../model/cluster.ts';
 import type { EventId } from '../../model/ids.ts';
 import { callingTimeoutSecondsMax, callsPerDeviceMax, lostCallsMax } from '../../model/limits.ts';

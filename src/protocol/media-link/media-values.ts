@@ -6,10 +6,8 @@ import {
   legRefusals,
   resolutionModes,
   videoRotations,
-  callMediaShape,
-  callRoomShape,
-  callSizeShape,
 } from '../../model/call.ts';
+import { callMediaShape, callRoomShape, callSizeShape } from '../../model/call-shape.ts';
 import type { ApplicationId, BridgeId, DeviceId, SessionId, TokenId } from '../../model/ids.ts';
 import { parseOrigins } from '../../model/settings-values.ts';
 import { linkTallyItemsMax, tokenKeysMax } from '../../model/limits.ts';

@@ -2,100 +2,151 @@
  * Rows of live call sessions: one per device, its sessions in order of creation. Free text of callers is stored as bytes, because not
  * every msgpack decoder keeps a string that begins with U+FEFF.
  */
-import type { CallMedia, CallRoom, CallSession } from '../../model/call.ts';
-import type { ApplicationId, DeviceId } from '../../model/ids.ts';
+import type {
+  AudioChannels,
+  AudioRate,
+  CallMedia,
+  CallRoom,
+  CallSession,
+  DownlinkAudioFormat,
+  DownlinkVideoFormat,
+  LiveCallState,
+  ResolutionMode,
+  UplinkVideoFormat,
+  VideoRotation,
+} from '../../model/call.ts';
+import type { ApplicationId, DeviceId, SessionId, TokenId } from '../../model/ids.ts';
 import type { Table } from '../lmdb/environment.ts';
-import { nameFields, pickFields } from '../lmdb/row-fields.ts';
 
-export type CallRow = readonly (readonly unknown[])[];
+/** Add at the end only. */
+type RoomRow = readonly [
+  msgAppId: string,
+  modelId: string,
+  roomId: Uint8Array,
+  sessionKey: Uint8Array,
+  sessionToken: Uint8Array,
+  payload: Uint8Array,
+];
+
+/** Width and height in pixels; both null: unknown. Add fields at the end only. */
+type MediaRow = readonly [
+  noVideo: boolean,
+  upVideo: string,
+  downVideo: string,
+  rotation: number,
+  screenWidth: number | null,
+  screenHeight: number | null,
+  resolution: string,
+  downAudio: string,
+  audioRate: number,
+  audioChannels: number,
+];
+
+/** Times are wall milliseconds. Add fields at the end only. */
+type SessionRow = readonly [
+  sessionId: string,
+  state: string,
+  appId: Uint8Array,
+  room: RoomRow,
+  media: MediaRow,
+  callingTimeoutS: number,
+  createdAtMs: number,
+  expiresAtMs: number,
+  ringsFromMs: number | null,
+  hasSeenDevice: boolean,
+  hasSeenBridge: boolean,
+  connectedTokens: readonly string[],
+];
+
+export type CallRow = readonly SessionRow[];
+
 export type CallTable = Table<CallRow>;
 
-/** Add at the end of these lists only. */
-const roomFields = ['msgAppId', 'modelId', 'roomId', 'sessionKey', 'sessionToken', 'payload'] as const;
-/** Width and height in pixels; both null: unknown. */
-const mediaFields = [
-  'noVideo',
-  'upVideo',
-  'downVideo',
-  'rotation',
-  'screenWidth',
-  'screenHeight',
-  'resolution',
-  'downAudio',
-  'audioRate',
-  'audioChannels',
-] as const satisfies readonly (keyof FlatMedia)[];
-/** Times are wall milliseconds. */
-const sessionFields = [
-  'sessionId',
-  'state',
-  'appId',
-  'room',
-  'media',
-  'callingTimeoutS',
-  'createdAtMs',
-  'expiresAtMs',
-  'ringsFromMs',
-  'hasSeenDevice',
-  'hasSeenBridge',
-  'connectedTokens',
-] as const satisfies readonly (keyof CallSession)[];
-
-type RoomBytes = Readonly<Record<(typeof roomFields)[number], string | Uint8Array>>;
-
-type FlatMedia = Omit<CallMedia, 'screen'> & {
-  readonly screenWidth: number | null;
-  readonly screenHeight: number | null;
-};
-
-interface StoredSession extends Omit<CallSession, 'deviceId' | 'appId' | 'room' | 'media'> {
-  readonly appId: Uint8Array;
-  readonly room: readonly unknown[];
-  readonly media: readonly unknown[];
-}
-
 export function encodeCalls(sessions: readonly CallSession[]): CallRow {
-  return sessions.map(({ appId, room, media, ...others }) => {
-    const stored = {
-      ...others,
-      appId: Buffer.from(appId),
-      room: encodeRoom(room),
-      media: encodeMedia(media),
-    };
-    return pickFields(stored, sessionFields);
-  });
+  return sessions.map((session) => [
+    session.sessionId,
+    session.state,
+    Buffer.from(session.appId),
+    encodeRoom(session.room),
+    encodeMedia(session.media),
+    session.callingTimeoutS,
+    session.createdAtMs,
+    session.expiresAtMs,
+    session.ringsFromMs,
+    session.hasSeenDevice,
+    session.hasSeenBridge,
+    session.connectedTokens,
+  ]);
 }
 
 /** Call right after the read: the bytes of a row belong to the store. */
 export function decodeCalls(deviceId: DeviceId, row: CallRow): CallSession[] {
-  return row.map((values) => {
-    const session = nameFields(values, sessionFields) as unknown as StoredSession;
-    const appId = textOf(session.appId) as ApplicationId;
-    const [room, media] = [decodeRoom(session.room), decodeMedia(session.media)];
-    return { ...session, deviceId, appId, room, media };
-  });
+  return row.map((session) => ({
+    sessionId: session[0] as SessionId,
+    deviceId,
+    state: session[1] as LiveCallState,
+    appId: textOf(session[2]) as ApplicationId,
+    room: decodeRoom(session[3]),
+    media: decodeMedia(session[4]),
+    callingTimeoutS: session[5],
+    createdAtMs: session[6],
+    expiresAtMs: session[7],
+    ringsFromMs: session[8],
+    hasSeenDevice: session[9],
+    hasSeenBridge: session[10],
+    connectedTokens: session[11] as readonly TokenId[],
+  }));
 }
 
-function encodeRoom({ msgAppId, modelId, ...texts }: CallRoom): unknown[] {
-  const bytes = Object.entries(texts).map(([name, text]) => [name, Buffer.from(text)]);
-  return pickFields({ msgAppId, modelId, ...Object.fromEntries(bytes) }, roomFields);
+function encodeRoom(room: CallRoom): RoomRow {
+  return [
+    room.msgAppId,
+    room.modelId,
+    Buffer.from(room.roomId),
+    Buffer.from(room.sessionKey),
+    Buffer.from(room.sessionToken),
+    Buffer.from(room.payload),
+  ];
 }
 
-function decodeRoom(row: readonly unknown[]): CallRoom {
-  const values = Object.entries(nameFields(row, roomFields) as RoomBytes);
-  return Object.fromEntries(
-    values.map(([name, value]) => [name, typeof value === 'string' ? value : textOf(value)]),
-  ) as unknown as CallRoom;
+function decodeRoom(row: RoomRow): CallRoom {
+  return {
+    msgAppId: row[0],
+    modelId: row[1],
+    roomId: textOf(row[2]),
+    sessionKey: textOf(row[3]),
+    sessionToken: textOf(row[4]),
+    payload: textOf(row[5]),
+  };
 }
 
-function encodeMedia({ screen, ...media }: CallMedia): unknown[] {
-  const sides = { screenWidth: screen?.width ?? null, screenHeight: screen?.height ?? null };
-  return pickFields({ ...media, ...sides }, mediaFields);
+function encodeMedia(media: CallMedia): MediaRow {
+  return [
+    media.noVideo,
+    media.upVideo,
+    media.downVideo,
+    media.rotation,
+    media.screen?.width ?? null,
+    media.screen?.height ?? null,
+    media.resolution,
+    media.downAudio,
+    media.audioRate,
+    media.audioChannels,
+  ];
 }
 
-function decodeMedia(row: readonly unknown[]): CallMedia {
-  const { screenWidth: width, screenHeight: height, ...media } = nameFields(row, mediaFields) as FlatMedia;
-  return { ...media, screen: width === null || height === null ? null : { width, height } };
+function decodeMedia(row: MediaRow): CallMedia {
+  return {
+    noVideo: row[0],
+    upVideo: row[1] as UplinkVideoFormat,
+    downVideo: row[2] as DownlinkVideoFormat,
+    rotation: row[3] as VideoRotation,
+    screen: row[4] === null || row[5] === null ? null : { width: row[4], height: row[5] },
+    resolution: row[6] as ResolutionMode,
+    downAudio: row[7] as DownlinkAudioFormat,
+    audioRate: row[8] as AudioRate,
+    audioChannels: row[9] as AudioChannels,
+  };
 }
 
 function textOf(bytes: Uint8Array): string {

@@ -8,7 +8,6 @@ import {
   type Product,
   type Webhook,
 } from '../../model/registry.ts';
-import { pickFields } from '../lmdb/row-fields.ts';
 
 export interface EntryOf {
   readonly application: Application;
@@ -107,7 +106,7 @@ export type Row = readonly unknown[];
 const idSeparator = '\n';
 
 export function idOf<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): string {
-  return pickFields(entry, idProperties[kind]).join(idSeparator);
+  return pick(entry, idProperties[kind]).join(idSeparator);
 }
 
 /** An id to show: a webhook's is its application and masked URL. */
@@ -118,7 +117,7 @@ export function shownId(id: string): string {
 }
 
 export function encodeRow<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): Row {
-  const row = pickFields(entry, rowProperties[kind]);
+  const row = pick(entry, rowProperties[kind]);
   while (row.at(-1) === undefined) row.pop();
   return row;
 }
@@ -141,4 +140,8 @@ export function isRow(kind: KindName, row: unknown): row is Row {
   const properties: readonly string[] = rowProperties[kind];
   const needed = properties.filter((property) => !optionalProperties.has(property));
   return Array.isArray(row) && row.length >= needed.length && row.length <= properties.length;
+}
+
+function pick(entry: object, properties: readonly string[]): unknown[] {
+  return properties.map((property) => (entry as Readonly<Record<string, unknown>>)[property]);
 }

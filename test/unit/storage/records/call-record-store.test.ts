@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import type { DeviceId } from '../../../../src/model/ids.ts';
 import { CallRecordStore } from '../../../../src/storage/records/call-record-store.ts';
-import { encodeCalls } from '../../../../src/storage/records/call-rows.ts';
+import { encodeCalls, type CallRow } from '../../../../src/storage/records/call-rows.ts';
 import { openStore, type Store } from '../../../../src/storage/lmdb/open-store.ts';
 import { collectMsMax, commitRetryMs } from '../../../../src/storage/lmdb/store-limits.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
@@ -129,7 +129,7 @@ test('a row with additional fields of a later release is decoded', async (t) => 
   const store = temporaryStore(t);
   const row = encodeCalls([videoCall]).map((session) => [...session, 'later']);
   await store.state.environment.transaction(() => {
-    void store.state.calls.put(Buffer.from(device), row);
+    void store.state.calls.put(Buffer.from(device), row as unknown as CallRow);
   });
   assert.deepEqual(open(store).calls.read(device), [videoCall]);
 });
