@@ -2,7 +2,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ofLandscape } from '../../test/pictures/expectations.ts';
 import {
-  atLeast,
   atMost,
   interleave,
   ratioTo,
@@ -163,7 +162,7 @@ function targetsOf(kind: Kind): Target[] {
       metric: 'held',
       unit: '',
       compared: { kind: 'alone' },
-      bound: kind.hasSound ? null : atLeast(60),
+      bound: null,
     },
   ];
   if (kind.hasSound) return held;

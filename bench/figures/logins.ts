@@ -178,7 +178,7 @@ export const logins: Benchmark = {
       metric: 'cpuUs',
       unit: 'µs',
       compared: ratioTo(warmRow('plain')),
-      bound: atMost(1.2),
+      bound: atMost(1),
     },
     {
       what: '… against the bare exchange',
