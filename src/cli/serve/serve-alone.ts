@@ -21,24 +21,32 @@ export async function serveAlone(context: CommandContext, isDemoAsked: boolean):
   const { process: place, processes } = settings.media;
   const early = Array.from({ length: place === 'child' ? processes : 0 }, () => startMediaChild(settings));
   const startMedia = (): MediaCarrier => early.shift() ?? startMediaChild(settings);
-  const abandon = (error: unknown): never => {
+  const start = async () => {
+    const checking = checkStart(context);
+    // Lazy: the other commands run without the HTTP front end's binary. It loads while a process checks the store.
+    const loading = import('../../server/bootstrap/server.ts');
+    loading.catch(() => undefined);
+    await checking;
+    const { firstStartNotice, seedFirstStart } = await import('./first-start.ts');
+    const secrets = await seedFirstStart(context, isDemoAsked, log);
+    const { startServer } = await loading;
+    const deps = { configured, clock, log, announce, startMedia };
+    const server = await startServer(settings, deps).catch(refuseStart);
+    return {
+      server,
+      notice:
+        secrets === null ? null : firstStartNotice(secrets, dataDirectory, consoleUrl(server.listeners)),
+    };
+  };
+  const { server, notice } = await start().catch((error: unknown) => {
+    // They would keep this process alive.
     for (const media of early) media.kill();
     throw error;
-  };
-  const checking = checkStart(context);
-  // Lazy: the other commands run without the HTTP front end's binary. It loads while a process checks the store.
-  const loading = import('../../server/bootstrap/server.ts');
-  loading.catch(() => undefined);
-  await checking.catch(abandon);
-  const { firstStartNotice, seedFirstStart } = await import('./first-start.ts');
-  const secrets = await seedFirstStart(context, isDemoAsked, log).catch(abandon);
-  const { startServer } = await loading.catch(abandon);
-  const deps = { configured, clock, log, announce, startMedia };
-  const server = await startServer(settings, deps).catch(abandon).catch(refuseStart);
+  });
   const { listeners } = server;
   announce({ listeners, fronts: frontCount(settings) }, 'ready');
   announceConsole(serving, listeners, settings);
-  if (secrets !== null) process.stderr.write(firstStartNotice(secrets, dataDirectory, consoleUrl(listeners)));
+  if (notice !== null) process.stderr.write(notice);
   onHangup(() => void server.reload());
   process.on('SIGUSR2', () => void server.signalUpgrade());
   await serveUntilStopped(serving, () => server.stop());
