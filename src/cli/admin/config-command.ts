@@ -90,7 +90,6 @@ function tableOf(settings: readonly SettingJson[]): string {
   );
 }
 
-/** Warns if a restart would fail; else empty. */
 function isDefault(setting: SettingJson): boolean {
   return !setting.changed && !isOther(setting) && !isChanging(setting);
 }
