@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import type { AccessKeyId, DeviceId, ProductId } from '../../../../src/model/ids.ts';
 import type { Store } from '../../../../src/storage/lmdb/open-store.ts';
 import { importRegistry } from '../../../../src/storage/registry/registry-import.ts';
@@ -49,27 +49,28 @@ test('a change is visible after a purge, a new device also before', (t) => {
   assert.equal(registry.findProduct('doorbell' as ProductId)?.appIds.length, 0);
 });
 
-test('a device that is peeked at is not cached', (t) => {
+const peeked = 'TESTDEVICE01' as DeviceId;
+
+/** The device was peeked at, and is disabled in the store since. */
+function peekedThenDisabled(t: TestContext): RegistryStore {
   const store = temporaryStore(t);
   importSample(store);
   const registry = new RegistryStore(store.registry);
-  const deviceId = 'TESTDEVICE01' as DeviceId;
   const disabled = sampleRegistry.devices.map((device) => ({ ...device, disabled: true }));
-  assert.equal(registry.peekDevice(deviceId)?.disabled, false);
+  assert.equal(registry.peekDevice(peeked)?.disabled, false);
   importSample(store, { devices: disabled });
-  assert.equal(registry.findDevice(deviceId)?.disabled, true);
+  return registry;
+}
+
+test('a device that is peeked at is not cached', (t) => {
+  const registry = peekedThenDisabled(t);
+  assert.equal(registry.findDevice(peeked)?.disabled, true);
 });
 
 test('a change of the device that was peeked at last is visible after a purge', (t) => {
-  const store = temporaryStore(t);
-  importSample(store);
-  const registry = new RegistryStore(store.registry);
-  const deviceId = 'TESTDEVICE01' as DeviceId;
-  const disabled = sampleRegistry.devices.map((device) => ({ ...device, disabled: true }));
-  assert.equal(registry.peekDevice(deviceId)?.disabled, false);
-  importSample(store, { devices: disabled });
+  const registry = peekedThenDisabled(t);
   registry.purge();
-  assert.equal(registry.peekDevice(deviceId)?.disabled, true);
+  assert.equal(registry.peekDevice(peeked)?.disabled, true);
   assert.equal(registry.peekDevice('TESTDEVICE02' as DeviceId)?.deviceId, 'TESTDEVICE02');
 });
 
