@@ -1,7 +1,7 @@
 /** Operators receive the cause that the doctor would name, by commands, the ops listener and the audit log; backends receive a code. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { AuditLine } from '../../src/model/audit.ts';
@@ -10,6 +10,7 @@ import { runCli } from '../support/cli-process.ts';
 import { limitProcess, noPrlimit } from '../support/process-limit.ts';
 import type { SiteServer } from '../support/site-server.ts';
 import { startTestSite } from '../support/test-site.ts';
+import { until } from '../support/event-loop.ts';
 
 const changes: readonly (readonly string[])[] = [
   ['device', 'disable', 'SLEEPING02'],
@@ -24,6 +25,20 @@ async function refusal(site: SiteServer, command: readonly string[]): Promise<st
   return stderr;
 }
 
+/** `target`: the begin of what they refer to. */
+function descriptorsOf({ pid }: SiteServer, target = ''): number[] {
+  const directory = join('/proc', String(pid), 'fd');
+  const isWanted = (name: string): boolean => {
+    try {
+      return readlinkSync(join(directory, name)).startsWith(target);
+    } catch {
+      // It was closed meanwhile.
+      return false;
+    }
+  };
+  return readdirSync(directory).filter(isWanted).map(Number);
+}
+
 test('a change on a full disk is refused and audited with the cause', { skip: noPrlimit }, async (t) => {
   const site = await startTestSite(t);
   // Two pages, which LMDB writes in place, leave room for the lines of the audit log.
@@ -36,8 +51,13 @@ test('a change on a full disk is refused and audited with the cause', { skip: no
 });
 
 test('a server without free descriptors reports it', { skip: noPrlimit }, async (t) => {
-  const site = await startTestSite(t);
-  const held = new Set(readdirSync(join('/proc', String(site.pid), 'fd')).map(Number));
+  // Without threads that begin after `ready`, and with the operators' pages loaded, the server opens no more descriptors by itself.
+  const site = await startTestSite(t, 'auth.verification=inline');
+  const sockets = descriptorsOf(site, 'socket:').length;
+  assert.equal((await runCli(['device', 'list', '--data-dir', site.directory])).exitCode, 0);
+  // The connection of the command is closed.
+  await until(() => descriptorsOf(site, 'socket:').length === sockets);
+  const held = new Set(descriptorsOf(site));
   const free = Array.from({ length: held.size + 2 }, (_, number) => number).filter(
     (number) => !held.has(number),
   );
