@@ -17,7 +17,7 @@ import { logIn, startPlayers } from '../load/players.ts';
 import { deviceIdentity, deviceIdOf } from '../load/population.ts';
 
 const plans = {
-  full: { devices: 1_000_000, asleep: 20_000, times: 20 },
+  full: { devices: 1_000_000, asleep: 18_000, times: 20 },
   smoke: { devices: 2000, asleep: 50, times: 2 },
 };
 type Plan = (typeof plans)['full'];
