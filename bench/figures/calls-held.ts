@@ -1,5 +1,6 @@
 /** The CPU cost of a call in the media process, the latency of its pictures, and the number of calls per core. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { moduleBeside } from '../../src/lib/module-worker.ts';
 import { ofLandscape } from '../../test/pictures/expectations.ts';
 import {
   atMost,
@@ -75,7 +76,7 @@ async function measure(measurement: Measurement): Promise<void> {
 
 async function measureKind(kind: Kind, clip: Clip, measurement: Measurement): Promise<void> {
   measurement.samples.add(rows.steps(kind), { cpuShare: await measureSteps(clip, measurement) });
-  const legs = new Player<LegsProtocol>(new URL('../media/legs-process.ts', import.meta.url));
+  const legs = new Player<LegsProtocol>(moduleBeside('../media/legs-process', import.meta.url));
   let server: ReveilleServer | null = null;
   try {
     // A load limit of 1 admits every call that the media process can still carry.
@@ -95,7 +96,7 @@ async function measureKind(kind: Kind, clip: Clip, measurement: Measurement): Pr
 
 /** CPU share of transcoding one call's pictures on one thread, without the call. */
 async function measureSteps(clip: Clip, { trouble }: Measurement): Promise<number> {
-  const entry = new URL('../media/transcoder-process.ts', import.meta.url);
+  const entry = moduleBeside('../media/transcoder-process', import.meta.url);
   const { service, child } = new Player<TranscoderProtocol>(entry, { core: serverCore });
   try {
     if (expectation === undefined) throw new Error('there is a fitted picture to make');

@@ -41,8 +41,7 @@ async function measure(measurement: Measurement): Promise<void> {
 
 async function measureCrowd(crowd: Crowd, measurement: Measurement): Promise<void> {
   const { row, devices, edges } = crowd;
-  const isBuilt = measurement.scale === 'full';
-  const server = await startReveille({ devices, edges, core: null, isBuilt, env: raisedWakeupLimits });
+  const server = await startReveille({ devices, edges, core: null, isBare: true, env: raisedWakeupLimits });
   const players = Array.from({ length: Math.ceil(devices / devicesPerPlayerMax) }, startPlayers);
   try {
     const loginSeconds = await logInAll(server, players, crowd, measurement);
@@ -107,7 +106,6 @@ const { woken, seconds } = plans.full;
 
 export const coreDeaths: Benchmark = {
   title: 'The core is killed while edges hold a crowd',
-  measuresBuild: true,
   runs: 1,
   notes: [
     `A server as built (\`npm run build\` first), pinned to no core. Wakeups: ${woken}/s over ${woken} devices for ${seconds} s; then the core is killed with SIGKILL, ` +

@@ -102,8 +102,13 @@ async function measureRun(
 async function openSite(contender: Contender, scale: Scale, trouble: Trouble): Promise<Site> {
   const { devices } = plans[scale];
   const { fronts, verification } = contender;
-  const isBuilt = scale === 'full';
-  const server = await startReveille({ devices, fronts, verification, isBuilt, env: raisedWakeupLimits });
+  const server = await startReveille({
+    devices,
+    fronts,
+    verification,
+    isBare: true,
+    env: raisedWakeupLimits,
+  });
   const players = startPlayers();
   await logIn(players, { port: server.devicePort, dialect: 'reveille', count: devices }, trouble);
   // The heartbeats end with their process.
@@ -228,7 +233,6 @@ const columnsOf = (name: string, title: string, digits: number) => [
 
 export const fronts: Benchmark = {
   title: 'API fronts',
-  measuresBuild: true,
   runs: 3,
   notes: [
     `CPU of the core’s thread, of all fronts’ and of the whole server, which has one core and ${devices} sleeping devices. The servers take ` +

@@ -1,4 +1,5 @@
 /** The effect of each kind of flood on a backend on another connection and on sleeping devices. */
+import { moduleBeside } from '../../src/lib/module-worker.ts';
 import { floodKinds } from '../../test/support/floods.ts';
 import { atMost, differenceFrom, type Benchmark, type Measurement } from '../harness/benchmark.ts';
 import { Player } from '../harness/child.ts';
@@ -28,7 +29,7 @@ async function measureRun({ scale, samples, trouble }: Measurement): Promise<voi
   // The last device floods.
   const server = await startReveille({ devices: sessions + 1 });
   const [fleet, backend] = [startPlayers(), startPlayers()];
-  const flooder = new Player<FloodProtocol>(new URL('../load/flood-process.ts', import.meta.url));
+  const flooder = new Player<FloodProtocol>(moduleBeside('../load/flood-process', import.meta.url));
   const { httpPort: port, signalPort, devicePort, opsPort } = server;
   const ports = { api: port, signal: signalPort, sleep: devicePort, ops: opsPort };
   const targets = { ...ports, ...deviceIdentity(sessions) };

@@ -1,4 +1,5 @@
 /** Pictures per second and core, through the worker path, against FFmpeg at equal similarity; and the CPU of sound. */
+import { moduleBeside } from '../../src/lib/module-worker.ts';
 import type { Size } from '../../src/model/call.ts';
 import { soundBlockMs } from '../../src/model/media/sound-limits.ts';
 import { ofLandscape, ofPortrait } from '../../test/pictures/expectations.ts';
@@ -44,7 +45,7 @@ async function measure(measurement: Measurement<AnyScale>): Promise<void> {
   const { scale, runs, rows, samples, trouble } = measurement;
   const plan = plans[scale];
   const clips = new NaturalClips(plan);
-  const entry = new URL('../media/transcoder-process.ts', import.meta.url);
+  const entry = moduleBeside('../media/transcoder-process', import.meta.url);
   const transcoder = new Player<TranscoderProtocol>(entry, { core: serverCore });
   try {
     for (const format of formats)

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { moduleBeside } from '../../src/lib/module-worker.ts';
 import { checkout } from '../../test/support/checkout.ts';
 import { freeListens, settingArguments } from '../../test/support/server-process.ts';
 import { atMost, interleave, ratioTo, type Benchmark, type Measurement } from '../harness/benchmark.ts';
@@ -19,6 +20,7 @@ interface Contender {
   readonly awaited: string;
 }
 
+const builtCommandLine = fileURLToPath(moduleBeside('../../src/main', import.meta.url));
 const fileIn = (path: string): string => fileURLToPath(new URL(path, checkout));
 
 /** Loads the binary as the server does, and nothing else. */
@@ -34,11 +36,11 @@ const bare = 'bare uWebSockets.js';
 /** The first start of a build stores compiled code 5 s after its beginning. */
 const firstStartMs = 7000;
 
-function contendersOf(directory: string, isBuilt: boolean): Contender[] {
+function contendersOf(directory: string): Contender[] {
   const serve = ['serve', ...settingArguments([...freeListens, `data.dir=${directory}`])];
   const sources = ['--import', fileIn('src/typescript.mjs'), fileIn('src/main.ts'), ...serve];
   return [
-    ...(isBuilt ? [{ row: built, args: [fileIn('dist/main.js'), ...serve], awaited: '"msg":"ready"' }] : []),
+    { row: built, args: [builtCommandLine, ...serve], awaited: '"msg":"ready"' },
     { row: 'from the sources', args: sources, awaited: '"msg":"ready"' },
     { row: bare, args: ['-e', listener], awaited: 'ready' },
     { row: node, args: ['-e', 'console.log(0)'], awaited: '0' },
@@ -48,9 +50,10 @@ function contendersOf(directory: string, isBuilt: boolean): Contender[] {
 async function measure({ scale, runs, samples }: Measurement): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'reveille-starts-'));
   try {
-    const contenders = contendersOf(directory, scale === 'full');
+    const contenders = contendersOf(directory);
     // The first start of each finds no files in memory.
-    for (const contender of contenders) await start(contender, contender.row === built ? firstStartMs : 0);
+    for (const contender of contenders)
+      await start(contender, contender.row === built && scale === 'full' ? firstStartMs : 0);
     await interleave(contenders, runs, async (contender) =>
       samples.add(contender.row, { startMs: await start(contender) }),
     );
@@ -82,7 +85,6 @@ async function start({ args, awaited }: Contender, runMs = 0): Promise<number> {
 const ofNode = { compared: ratioTo(node), bound: null };
 
 export const starts: Benchmark = {
-  measuresBuild: true,
   title: 'Starts',
   runs: 5,
   notes: [

@@ -1,5 +1,6 @@
 /** A reconnect storm of all modules after a restart, with and without the advice of the welcome and the ramp of the listener. */
 import { constants, setPriority } from 'node:os';
+import { moduleBeside } from '../../src/lib/module-worker.ts';
 import { interleave, ratioTo, type Benchmark, type Measurement } from '../harness/benchmark.ts';
 import { Player } from '../harness/child.ts';
 import { monotonicMs } from '../harness/latency.ts';
@@ -39,7 +40,7 @@ async function measureRestart(
   const env = { REVEILLE_SLEEP_ACCEPT_RAMP_S: String(hasRamp ? rampSeconds : 0) };
   const first = await startReveille({ devices: sessions, env });
   let server = first;
-  const fleet = new Player<StormProtocol>(new URL('../load/storm-process.ts', import.meta.url));
+  const fleet = new Player<StormProtocol>(moduleBeside('../load/storm-process', import.meta.url));
   const backend = startPlayers();
   try {
     // The backend shares a core with the modules; lower their priority, so that it waits only for responses.

@@ -68,16 +68,19 @@ async function measureOne(
   { sessions, warmUpSeconds, oneByOne, ratePerSecond, seconds }: (typeof plans)['full'],
   trouble: Trouble,
 ): Promise<Record<string, number>> {
-  const server = await start(sessions);
   const players = startPlayers();
   const { service } = players;
+  const count = oneByOne + Math.ceil((warmUpSeconds + seconds) * ratePerSecond);
+  // The load is prepared on its core while the server starts on the other.
+  const [server] = await Promise.all([
+    start(sessions),
+    service.ask('signWakeups', { devices: sessions, count }),
+  ]);
   const port = server.httpPort;
   try {
     const allConnected = dialect === 'named' ? server.connected?.(sessions) : null;
     await logIn(players, { port: server.devicePort, dialect, count: sessions }, trouble);
     await allConnected;
-    const count = oneByOne + Math.ceil((warmUpSeconds + seconds) * ratePerSecond);
-    await service.ask('signWakeups', { devices: sessions, count });
     const shape = { port, connections, ratePerSecond };
     const warmUp = await service.ask('wakeAtRate', { ...shape, seconds: warmUpSeconds });
     const idle = await service.ask('wakeOneByOne', { port, count: oneByOne });

@@ -1,5 +1,6 @@
 /** From an event to its receipt at a healthy endpoint, against a bare HTTP POST. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { moduleBeside } from '../../src/lib/module-worker.ts';
 import {
   atMost,
   contendersIn,
@@ -32,7 +33,7 @@ interface Contender {
   readonly start: (receiverPort: number, devices: number) => Promise<EventSource>;
 }
 
-const bareEntry = new URL('../peers/bare-webhook-process.ts', import.meta.url);
+const bareEntry = moduleBeside('../peers/bare-webhook-process', import.meta.url);
 
 const bare: Contender = {
   row: 'bare POST',
@@ -56,7 +57,7 @@ function startOurs(receiverPort: number, devices: number): Promise<EventSource> 
   return startReveille({
     devices,
     webhookUrl: `http://127.0.0.1:${receiverPort}/hook`,
-    entry: new URL('../peers/reveille-writing-process.ts', import.meta.url),
+    entry: moduleBeside('../peers/reveille-writing-process', import.meta.url),
     env: { REVEILLE_WEBHOOKS_ALLOW_LOCAL: 'true' },
   });
 }
@@ -73,7 +74,7 @@ async function measureOne(
   { devices, warmUpSeconds, seconds, ratePerSecond }: (typeof plans)['full'],
   trouble: Trouble,
 ): Promise<Record<string, number>> {
-  const receiver = new Player<ReceiverProtocol>(new URL('../load/receiver-process.ts', import.meta.url));
+  const receiver = new Player<ReceiverProtocol>(moduleBeside('../load/receiver-process', import.meta.url));
   let source: EventSource | null = null;
   try {
     source = await start(await receiver.service.ask('listen', null), devices);

@@ -52,8 +52,6 @@ export interface Watched extends Measured {
 }
 
 interface Described {
-  /** Measures the servers of `dist`, which is built first. A smoke runs the sources. */
-  readonly measuresBuild?: true;
   readonly title: string;
   readonly runs: number;
   /** Description of the method, one or two sentences each. */

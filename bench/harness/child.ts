@@ -3,6 +3,7 @@ import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { moduleBeside } from '../../src/lib/module-worker.ts';
 import { ChildService, type Protocol } from './ipc.ts';
 import type { ProbeProtocol } from './probe.ts';
 
@@ -17,7 +18,7 @@ export interface ChildPlan {
   readonly entry: URL;
   readonly core: number | null;
   readonly parameters?: readonly string[];
-  /** Runs as in production: without the TypeScript loader and the probe. */
+  /** Runs as in production, without the probe. */
   readonly isBare?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -33,7 +34,7 @@ export class Child {
   readonly probe: ChildService<ProbeProtocol>;
 
   constructor({ entry, core, parameters = [], isBare = false, env = {} }: ChildPlan) {
-    const instruments = isBare ? [] : ['--expose-gc', '--import', 'tsx', '--import', preload];
+    const instruments = isBare ? [] : ['--expose-gc', '--import', preload];
     const node = [process.execPath, ...instruments, fileURLToPath(entry), ...parameters];
     const command = [...pinnedTo(core), ...node];
     const [program = '', ...rest] = command;
@@ -75,12 +76,12 @@ export function pinnedTo(core: number | null): string[] {
   return pinning && core !== null ? ['taskset', '-c', String(core)] : [];
 }
 
-/** Preloads in main threads only: worker threads inherit preloads, and not all of the server's can load TypeScript. */
+/** Preloads in main threads only, although worker threads inherit preloads. */
 const preload =
   'data:text/javascript,' +
   encodeURIComponent(
     `import { isMainThread } from 'node:worker_threads';
-    if (isMainThread) await import(${JSON.stringify(new URL('./probe.ts', import.meta.url).href)});`,
+    if (isMainThread) await import(${JSON.stringify(moduleBeside('./probe', import.meta.url).href)});`,
   );
 
 /** The environment without server settings, because benchmarks measure the defaults. */

@@ -5,6 +5,7 @@
 import cluster from 'node:cluster';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Script } from 'node:vm';
 import { anonymousBytesOf, threadSecondsOf } from '../../test/support/process-samples.ts';
 import { answerQuestions } from './ipc.ts';
 
@@ -36,6 +37,8 @@ export type ProbeProtocol = {
 
 // With edges only the supervisor has the probe: the core has no IPC channel, and that of an edge belongs to node:cluster.
 if (process.send !== undefined && !cluster.isWorker) startProbe();
+// A built server keeps V8's code 5 s after its start, which would be measured.
+Script.prototype.createCachedData = () => Buffer.alloc(0);
 // Lets the benchmark force a garbage collection in every process.
 process.on('SIGUSR1', () => globalThis.gc?.());
 

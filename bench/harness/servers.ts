@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { moduleBeside } from '../../src/lib/module-worker.ts';
 import { openStore } from '../../src/storage/lmdb/open-store.ts';
 import { importInWorker } from '../../src/storage/registry/registry-thread.ts';
 import { childrenOf } from '../../test/support/process-samples.ts';
@@ -44,7 +45,7 @@ export const plainServer =
 
 /** `core`: null: not pinned. */
 export async function startPeer(name: PeerName, core: number | null = serverCore): Promise<ServerUnderTest> {
-  const entry = new URL(`../peers/${name}-process.ts`, import.meta.url);
+  const entry = moduleBeside(`../peers/${name}-process`, import.meta.url);
   const { directory, remove } = temporaryDirectory();
   const { child, service } = new Player<PeerProtocol>(entry, { core, parameters: [directory] });
   const ports = await service.ask('listen', null);
@@ -67,8 +68,8 @@ export interface ReveilleOptions {
   readonly webhookUrl?: string;
   /** Default: the command line. */
   readonly entry?: URL;
-  /** True: uses the build of `npm run build`, without the probe, to measure a start. */
-  readonly isBuilt?: boolean;
+  /** True: without the probe, whose children have it as well. */
+  readonly isBare?: boolean;
   /** Null: not pinned. Default: the servers' core. */
   readonly core?: number | null;
   readonly edges?: number;
@@ -113,11 +114,11 @@ async function serve(options: ReveilleOptions, place: ServedPlace): Promise<Reve
     ...(options.verification && { REVEILLE_AUTH_VERIFICATION: options.verification }),
     ...options.env,
   };
-  const { isBuilt = false, core = serverCore, edges = 0, fronts = 0 } = options;
-  const { entry = isBuilt ? builtCommandLine : commandLine } = options;
+  const { isBare = false, core = serverCore, edges = 0, fronts = 0 } = options;
+  const { entry = commandLine } = options;
   const parameters =
     options.entry === undefined ? ['serve', '--edges', String(edges), '--fronts', String(fronts)] : [];
-  const child = new Child({ entry, parameters, isBare: isBuilt, core, env });
+  const child = new Child({ entry, parameters, isBare, core, env });
   const listeners = await readListeners(child);
   return {
     child,
@@ -165,8 +166,7 @@ function endChild(pid: number): void {
   }
 }
 
-const commandLine = new URL('../../src/main.ts', import.meta.url);
-const builtCommandLine = new URL('../../dist/main.js', import.meta.url);
+const commandLine = moduleBeside('../../src/main', import.meta.url);
 const freeListeners = Object.fromEntries(
   ['API', 'SLEEP', 'SIGNAL', 'MEDIA', 'OPS'].map((name) => [`REVEILLE_${name}_LISTEN`, '127.0.0.1:0']),
 );

@@ -1,4 +1,5 @@
 /** Starts the load process; failed logins and lost sessions count as trouble. */
+import { moduleBeside } from '../../src/lib/module-worker.ts';
 import { Player } from '../harness/child.ts';
 import type { Trouble } from '../harness/trouble.ts';
 import type { LoginPlan, LoginReading } from './fleet.ts';
@@ -7,7 +8,7 @@ import type { LoadProtocol } from './load-process.ts';
 export type Players = Player<LoadProtocol>;
 
 export function startPlayers(): Players {
-  return new Player(new URL('./load-process.ts', import.meta.url));
+  return new Player(moduleBeside('./load-process', import.meta.url));
 }
 
 export async function logIn(players: Players, plan: LoginPlan, trouble: Trouble): Promise<LoginReading> {

@@ -1,5 +1,5 @@
 /** Runs a soak: `npm run soak -- --help`. The soak and its server are compiled first. */
-import { runCompiled } from './compiled-soak.ts';
+import { runCompiled } from '../support/compiled-tree.ts';
 import { lastFirst, type Ending } from '../support/temporary-store.ts';
 
 interface Soak {
@@ -41,6 +41,9 @@ const soaks: Readonly<Record<string, Soak>> = {
   },
 };
 
+/** Shares the frame counters of the server's worker, so both must be in one bundle. */
+const leakingWorker = 'test/soak/media/leaking-worker.ts';
+
 const usage = `npm run soak -- NAME [options]
 
 Exits 1 with everything that is wrong.
@@ -78,5 +81,10 @@ const soak = soaks[name];
 if (soak === undefined) {
   console.log(name === '--help' ? usage : `no soak is called ${name}\n\n${usage}`);
   if (name !== '--help') process.exitCode = 1;
-} else if (import.meta.url.endsWith('.ts')) process.exitCode = await runCompiled([name, ...args]);
+} else if (import.meta.url.endsWith('.ts'))
+  process.exitCode = await runCompiled({
+    program: 'test/soak/main.ts',
+    args: [name, ...args],
+    bundled: [leakingWorker],
+  });
 else await runSoak(soak, args);
