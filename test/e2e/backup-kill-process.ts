@@ -3,8 +3,7 @@
  * phase, the progress, the data directory and the file.
  */
 import { createReadStream, writeSync } from 'node:fs';
-import { restoreBackup } from '../../src/storage/backup/backup-restore.ts';
-import { verifyBackup } from '../../src/storage/backup/backup-verification.ts';
+import { restoreBackup, verifyBackup } from '../../src/storage/backup/backup-restore.ts';
 import { writeBackupFile } from '../../src/storage/backup/backup-file.ts';
 import { openBackupSource } from '../../src/cli/backup/backup-source.ts';
 

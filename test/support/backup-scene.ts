@@ -8,8 +8,8 @@ import {
   backupDigestBytes,
   encodeBackupHead,
   type BackupManifest,
+  BackupReader,
 } from '../../src/storage/backup/backup-format.ts';
-import { BackupReader } from '../../src/storage/backup/backup-reader.ts';
 import type { Store } from '../../src/storage/lmdb/open-store.ts';
 import { RegistryStore } from '../../src/storage/registry/registry-store.ts';
 import { RegistryWriter } from '../../src/storage/registry/registry-write.ts';

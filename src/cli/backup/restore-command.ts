@@ -1,7 +1,7 @@
 /** `reveille restore` and `reveille verify`: read a backup into an empty data directory, or check that it is complete. */
 import { accessSync, constants, createReadStream, statSync } from 'node:fs';
 import type { Command } from 'commander';
-import { restoreBackup, type RestoreDeps } from '../../storage/backup/backup-restore.ts';
+import { restoreBackup, type RestoreDeps, verifyBackup } from '../../storage/backup/backup-restore.ts';
 import { backupPieceBytes } from '../../storage/lmdb/store-limits.ts';
 import { newCommand, inLocalContext, type CommandContext } from '../shell/command-context.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
@@ -9,7 +9,6 @@ import { describeContent, standardPipe, withProgress } from './backup-command.ts
 import { Pace, rowsInWords, secondsSince } from '../shell/pace.ts';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
-import { verifyBackup } from '../../storage/backup/backup-verification.ts';
 
 export function addRestoreCommand(program: Command): void {
   newCommand(

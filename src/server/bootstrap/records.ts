@@ -13,7 +13,7 @@ import { Journal } from '../../storage/journal/journal.ts';
 import { JournalSlot } from '../../storage/journal/journal-slot.ts';
 import type { EventTransition } from '../../storage/journal/transition.ts';
 import type { StateTables } from '../../storage/lmdb/state-tables.ts';
-import { probeDisk } from '../../storage/lmdb/disk-probe.ts';
+import { probeDisk } from '../../storage/lmdb/disk-room.ts';
 import { isDiskFault } from '../../storage/lmdb/store-fault.ts';
 import { backlogMax, loginsBacklogMax } from '../../storage/lmdb/store-limits.ts';
 import { LostSessions, type IsGone } from '../../storage/journal/lost-sessions.ts';

@@ -1,8 +1,7 @@
 /** Checks of the data directory: owner and mode, free space on its disk, and for the doctor an undamaged store. */
 import { accessSync, constants, existsSync, statSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { probeDisk } from '../../storage/lmdb/disk-probe.ts';
-import { freeBytesOf } from '../../storage/lmdb/free-bytes.ts';
+import { probeDisk, freeBytesOf } from '../../storage/lmdb/disk-room.ts';
 import { accessError, checkStoreAccess, hasStore } from '../../storage/lmdb/store-access.ts';
 import { walkStore } from '../../storage/lmdb/store-damage.ts';
 import { adviceOf, damageAdvice } from '../../storage/lmdb/store-fault.ts';

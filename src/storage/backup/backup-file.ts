@@ -6,12 +6,10 @@ import { statSync } from 'node:fs';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { syncDirectory } from '../keys/private-file.ts';
-import { freeBytesOf } from '../lmdb/free-bytes.ts';
+import { freeBytesOf, refuseFull } from '../lmdb/disk-room.ts';
 import { removeLeftovers } from '../lmdb/leftovers.ts';
 import { StoreOpenError } from '../lmdb/store-format.ts';
-import { countRows, type BackupManifest } from './backup-format.ts';
-import { BackupReader } from './backup-reader.ts';
-import { refuseFull } from './backup-room.ts';
+import { countRows, type BackupManifest, BackupReader } from './backup-format.ts';
 import type { OpenBackup } from './backup-writer.ts';
 
 export interface BackupProgress {

@@ -1,5 +1,5 @@
 /**
- * Restores a backup into an empty data directory, or unpacks one for inspection. Files are created in `restore.unfinished` of the
+ * Restores a backup into an empty data directory, or verifies one. Files are created in `restore.unfinished` of the
  * directory and moved up when all are complete. No store opens while that folder exists, and an interrupted restore can be repeated.
  * Source: docs/adr/0026.
  */
@@ -9,12 +9,13 @@ import { prepareDataDirectory, livingPid, ServerLock } from '../lmdb/data-direct
 import { syncDirectory } from '../keys/private-file.ts';
 import { unfinishedRestore } from '../lmdb/store-access.ts';
 import { storeFileNames, StoreOpenError } from '../lmdb/store-format.ts';
-import { restoredRoomFactor } from '../lmdb/store-limits.ts';
-import { freeBytesOf } from '../lmdb/free-bytes.ts';
-import { refuseFull } from './backup-room.ts';
-import { countRows, isOtherFileName, type BackupManifest } from './backup-format.ts';
-import { BackupReader } from './backup-reader.ts';
+import { restoredRoomFactor, damageWalkOfBackupMsMax } from '../lmdb/store-limits.ts';
+import { freeBytesOf, refuseFull } from '../lmdb/disk-room.ts';
+import { countRows, isOtherFileName, type BackupManifest, BackupReader } from './backup-format.ts';
 import { checkBackupFormat, unpackBackup } from './unpack-backup.ts';
+import { openStore } from '../lmdb/open-store.ts';
+import { walkStore } from '../lmdb/store-damage.ts';
+import { removeLeftovers } from '../lmdb/leftovers.ts';
 
 export interface RestoreProgress {
   /** `placing`: the backup is complete, and its files are being moved to their places. */
@@ -87,25 +88,6 @@ function removeMade(directory: string, made: string): void {
   } catch {
     // It contains files that could not be placed, or those of another process.
   }
-}
-
-/** Unpacks into a new directory, for the caller to open and remove. Removes it on rejection. */
-export async function unpackToLookAt(
-  source: AsyncIterable<Buffer>,
-  directory: string,
-  deps: RestoreDeps,
-): Promise<BackupManifest> {
-  return reading(source, deps, async (reader, manifest) => {
-    checkRoom(dirname(directory), deps);
-    mkdirSync(directory, { mode: 0o700 });
-    try {
-      await unpack(reader, manifest, directory, deps);
-      return manifest;
-    } catch (error) {
-      rmSync(directory, { recursive: true, force: true });
-      throw error;
-    }
-  });
 }
 
 /** Rejects a backup of another format before it creates a file. */
@@ -191,4 +173,37 @@ async function placeAll(directory: string, { onProgress }: RestoreDeps): Promise
   await syncDirectory(directory);
   rmSync(unfinished, { recursive: true });
   await syncDirectory(directory);
+}
+
+/**
+ * Verifies a backup by its checksum, and by reading through the store that is unpacked from it. `path`: the store is unpacked next to
+ * it, and removed afterwards. Rejects with a StoreOpenError when the backup is incomplete or damaged.
+ */
+export async function verifyBackup(
+  source: AsyncIterable<Buffer>,
+  path: string,
+  deps: RestoreDeps,
+): Promise<BackupManifest> {
+  removeLeftovers(path, '.unpacked');
+  const directory = `${path}.${process.pid}.unpacked`;
+  return reading(source, deps, async (reader, manifest) => {
+    checkRoom(dirname(directory), deps);
+    mkdirSync(directory, { mode: 0o700 });
+    try {
+      await unpack(reader, manifest, directory, deps);
+      await readThrough(directory, deps.name);
+      return manifest;
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  });
+}
+
+async function readThrough(directory: string, name: string): Promise<void> {
+  const walk = await walkStore(directory, damageWalkOfBackupMsMax);
+  if (walk.state === 'damaged')
+    throw new StoreOpenError(`the store in ${name} is damaged, use another backup: ${walk.damage}`);
+  if (walk.state !== 'whole')
+    throw new StoreOpenError(`the store in ${name} could not be read to its end: try again`);
+  await openStore(directory).close();
 }

@@ -9,8 +9,8 @@ import {
   backupValueBytesMax,
   encodeBackupHead,
   type BackupManifest,
+  type BackupRow,
 } from './backup-format.ts';
-import type { BackupRow } from './backup-reader.ts';
 import { openKeyAndAuditFiles, type OpenFile } from './key-and-audit-files.ts';
 import { StoreSnapshot } from './store-snapshot.ts';
 

@@ -12,7 +12,7 @@ import { environmentOptions } from '../lmdb/environment.ts';
 import { openingStore } from '../lmdb/open-store.ts';
 import { storeFileNames, storeFormatName, StoreOpenError } from '../lmdb/store-format.ts';
 import { snapshotTriesMax } from '../lmdb/store-limits.ts';
-import type { BackupRow } from './backup-reader.ts';
+import type { BackupRow } from './backup-format.ts';
 
 type FileKind = keyof typeof storeFileNames;
 type Rows = Database<Buffer, Buffer>;

@@ -2,7 +2,7 @@
  * Creates the files of a data directory from a backup. When it resolves, they are complete and on disk; when it rejects, they must
  * not be used.
  */
-import { open as openFile } from 'node:fs/promises';
+import { open as openFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { open, type RootDatabase } from 'lmdb';
 import { pack } from 'msgpackr';
@@ -11,8 +11,13 @@ import { countEntries, environmentOptions } from '../lmdb/environment.ts';
 import { syncDirectory } from '../keys/private-file.ts';
 import { storeFileNames, storeFormat, StoreFormatError, storeFormatName } from '../lmdb/store-format.ts';
 import { restoredRowsSlice } from '../lmdb/store-limits.ts';
-import { damagedBackup, type BackupManifest, type BackupTable } from './backup-format.ts';
-import type { BackupReader, BackupRow } from './backup-reader.ts';
+import {
+  damagedBackup,
+  type BackupManifest,
+  type BackupTable,
+  type BackupReader,
+  type BackupRow,
+} from './backup-format.ts';
 
 export interface Unpacking {
   readonly reader: BackupReader;
@@ -37,7 +42,10 @@ export async function unpackBackup(unpacking: Unpacking): Promise<void> {
     const tables = manifest.tables.filter(({ file }) => file === kind);
     if (tables.length > 0) await unpackStoreFile(unpacking, storeFileNames[kind], tables);
   }
-  for (const { name, bytes } of manifest.files) await unpackFile(join(directory, name), reader.bytes(bytes));
+  for (const { name, bytes } of manifest.files) {
+    const options = { flag: 'wx', mode: 0o600, flush: true };
+    await writeFile(join(directory, name), reader.bytes(bytes), options);
+  }
   await reader.finish();
   await syncDirectory(directory);
 }
@@ -86,16 +94,6 @@ async function unpackTable(
   }
   if (countEntries(table) !== rows)
     throw damagedBackup(name, `${tableName} has a different number of rows than the manifest counts`);
-}
-
-async function unpackFile(path: string, pieces: AsyncIterable<Buffer>): Promise<void> {
-  const file = await openFile(path, 'wx', 0o600);
-  try {
-    for await (const piece of pieces) await file.writeFile(piece);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }
 
 async function flush(path: string): Promise<void> {

@@ -3,7 +3,7 @@
  * of it.
  */
 import { randomUUID } from 'node:crypto';
-import { link, open, rename, rm } from 'node:fs/promises';
+import { link, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { messageOf } from '../../lib/result.ts';
 import { hasByteOrderMark } from '../../lib/text-file.ts';
@@ -56,7 +56,8 @@ export class PrivateFile {
     const own = `${this.path}.${randomUUID()}`;
     return this.#attempt('written', async () => {
       try {
-        await writeWhole(own, text);
+        // Flushed: a new file must survive a power failure.
+        await writeFile(own, text, { flag: 'wx', mode: ownerOnly, flush: true });
         await place(own, this.path);
       } finally {
         await rm(own, { force: true });
@@ -94,17 +95,6 @@ async function readIfThere(path: string): Promise<PrivateText | null> {
 export function unlessMissing(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT') return null;
   throw error;
-}
-
-/** Resolves when the file is on disk: a new file must survive a power failure. */
-async function writeWhole(path: string, text: string): Promise<void> {
-  const file = await open(path, 'wx', ownerOnly);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }
 
 /** Creating a hard link is atomic and never overwrites a file of another process. */

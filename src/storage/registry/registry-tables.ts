@@ -4,9 +4,8 @@
  */
 import { join } from 'node:path';
 import { asBinary } from 'lmdb';
-import type { AccessKeyId, ApplicationId } from '../../model/ids.ts';
+import type { AccessKeyId, ApplicationId, ProductId } from '../../model/ids.ts';
 import { Environment, type SnapshotOptions, type Table } from '../lmdb/environment.ts';
-import { DeviceCounts } from './device-counts.ts';
 import { packEntry, UnsharedEntries } from './mirrored-rows.ts';
 import { RegistryNotices } from './registry-notices.ts';
 import {
@@ -19,6 +18,7 @@ import {
   type Row,
 } from './registry-kinds.ts';
 import { storeFileNames } from '../lmdb/store-format.ts';
+import { unpackOwn } from '../../lib/plain-msgpack.ts';
 
 export interface ImportedFile {
   readonly path: string;
@@ -135,3 +135,34 @@ export class RegistryTables {
 }
 
 const importedKey = Buffer.from('files');
+
+/** Number of devices of each product, updated in the transaction of every change, so that a limit need not count them. */
+class DeviceCounts {
+  readonly #byProduct: Table<number>;
+
+  constructor(environment: Environment) {
+    this.#byProduct = environment.table('registry-device-counts');
+  }
+
+  of(productId: ProductId): number {
+    return this.#byProduct.get(Buffer.from(productId)) ?? 0;
+  }
+
+  /** Inside a transaction of the registry only. Null: no such device. */
+  changed(before: Buffer | null, after: Buffer | null): void {
+    const [from, to] = [productOf(before), productOf(after)];
+    if (from === to) return;
+    if (from !== null) this.#add(from, -1);
+    if (to !== null) this.#add(to, 1);
+  }
+
+  #add(productId: string, change: number): void {
+    const key = Buffer.from(productId);
+    const count = (this.#byProduct.get(key) ?? 0) + change;
+    void (count > 0 ? this.#byProduct.put(key, count) : this.#byProduct.remove(key));
+  }
+}
+
+function productOf(row: Buffer | null): string | null {
+  return row === null ? null : String((unpackOwn(row) as Row)[0]);
+}

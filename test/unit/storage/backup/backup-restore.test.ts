@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { restoreBackup, type RestoreDeps } from '../../../../src/storage/backup/backup-restore.ts';
-import { verifyBackup } from '../../../../src/storage/backup/backup-verification.ts';
+import {
+  restoreBackup,
+  type RestoreDeps,
+  verifyBackup,
+} from '../../../../src/storage/backup/backup-restore.ts';
 import { StoredEvents } from '../../../../src/storage/events/stored-events.ts';
 import { ServerLock } from '../../../../src/storage/lmdb/data-directory.ts';
 import { openStore, type Store } from '../../../../src/storage/lmdb/open-store.ts';

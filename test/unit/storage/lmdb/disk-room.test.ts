@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { probeDisk } from '../../../../src/storage/lmdb/disk-probe.ts';
+import { probeDisk } from '../../../../src/storage/lmdb/disk-room.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
 
 test('a probe of a healthy disk succeeds and leaves no file', async (t) => {
