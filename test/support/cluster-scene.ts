@@ -14,7 +14,7 @@ import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../src/mo
 import type { MessageRequest } from '../../src/model/message.ts';
 import type { WakeMode } from '../../src/model/sleep.ts';
 import type { WakeupRecord, WakeupRequest, WakeupName } from '../../src/model/wakeup.ts';
-import { answerPeers, type PeersDeps } from '../../src/cluster/ownership/answer-peers.ts';
+import { answerPeers, type PeersDeps, reconcileSlots } from '../../src/cluster/ownership/answer-peers.ts';
 import type { MessageDeps } from '../../src/core/messages/deliver-message.ts';
 import type { WakeupDeps } from '../../src/core/wakeups/do-wakeup.ts';
 import { AnsweredEnds, type CallEndDeps } from '../../src/core/calls/end-call.ts';
@@ -22,7 +22,6 @@ import { callsHere } from '../../src/core/ports/call-locator.ts';
 import { EndedCalls } from '../../src/core/calls/ended-calls.ts';
 import { CallRejections } from '../../src/core/calls/reject-call.ts';
 import { IssuedCalls } from '../../src/core/calls/issue-call-credentials.ts';
-import { reconcileSlots } from '../../src/cluster/ownership/slot-reconciler.ts';
 import type { ClusterDeps } from '../../src/core/devices/locate-device.ts';
 import { MemberSearch } from '../../src/core/devices/member-search.ts';
 import { observeAtOwners } from '../../src/core/devices/observe-at-owners.ts';

@@ -15,7 +15,7 @@ import {
   type SharedConnection,
 } from '../../model/cluster.ts';
 import type { SessionId, DeviceId } from '../../model/ids.ts';
-import type { HeartbeatReader } from '../ownership/heartbeat-reader.ts';
+import type { HeartbeatReader } from '../ownership/written-heartbeats.ts';
 import { inTwo, type KeyedQueue } from '../nats/keyed-queue.ts';
 import { RowUnreadable, type DeviceRows } from '../records/device-rows.ts';
 import { eachBounded } from '../nats/each-bounded.ts';

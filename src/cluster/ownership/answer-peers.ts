@@ -16,7 +16,7 @@ import type {
   PeerQuestion,
 } from '../../protocol/cluster/peer-message.ts';
 import type { Log } from '../../lib/log.ts';
-import type { PeerHost } from '../../core/ports/peers.ts';
+import type { PeerHost, Peers } from '../../core/ports/peers.ts';
 import type { MessageDeps } from '../../core/messages/deliver-message.ts';
 import type { WakeupDeps } from '../../core/wakeups/do-wakeup.ts';
 import { disconnectDevice } from '../../core/devices/disconnect-device.ts';
@@ -26,6 +26,7 @@ import type { CallRejections } from '../../core/calls/reject-call.ts';
 import { answerMessage, rememberMessage } from '../../core/messages/send-message.ts';
 import { answerWakeup } from '../../core/wakeups/submit-wakeup.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
+import type { SlotFollower } from '../../core/ports/session-locator.ts';
 
 type Answer<Kind extends PeerKind> = PeerAnswer<Kind> | Promise<PeerAnswer<Kind>>;
 
@@ -118,4 +119,25 @@ function received(deps: PeersDeps, notice: PeerNotice): void {
     case 'wake-reported':
       return wakeups.watch.reported(notice.deviceId, notice.session, notice.report);
   }
+}
+
+/**
+ * Applies the shared rows to this member's sessions: they take the epoch that all members know, the members of the sessions
+ * that they superseded are notified, and one that has lost its slot is closed. Source: cluster.md, Ownership.
+ */
+export function reconcileSlots(
+  directory: DeviceDirectory,
+  peers: Pick<Peers, 'self' | 'notify'>,
+): SlotFollower {
+  return {
+    claimed(slot) {
+      const { connection, deviceId, superseded } = slot;
+      directory.find(deviceId)?.adopt(slot);
+      // A session of this member's own was closed when the next one of its device was let in.
+      for (const { member, session } of superseded)
+        if (member !== peers.self)
+          peers.notify(member, { kind: 'superseded', connection, deviceId, session });
+    },
+    lost: ({ connection, deviceId, session }) => directory.supersede(connection, deviceId, session),
+  };
 }

@@ -5,7 +5,7 @@ import type { DeviceRow, SharedConnection } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { SharedStateUnavailable, type SessionLocator } from '../../core/ports/session-locator.ts';
 import { answeredWithin } from '../nats/answered-within.ts';
-import type { HeartbeatReader } from '../ownership/heartbeat-reader.ts';
+import type { HeartbeatReader } from '../ownership/written-heartbeats.ts';
 import type { DeviceRows } from './device-rows.ts';
 
 export class NatsSessionLocator implements SessionLocator {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodePiece, encodePieces } from '../../../../src/cluster/ownership/heartbeat-pieces.ts';
+import { decodePiece, encodePieces } from '../../../../src/cluster/ownership/written-heartbeats.ts';
 import { heartbeatPieceBytesMax } from '../../../../src/cluster/records/row-limits.ts';
 import type { DeviceHeartbeat } from '../../../../src/protocol/cluster/stored-values.ts';
 import { generateSessionId, type DeviceId } from '../../../../src/model/ids.ts';
