@@ -21,8 +21,7 @@ import type {
   SleepSessions,
 } from '../ports/device-sessions.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
-import type { LoginRefusal } from '../../model/connectivity.ts';
-import { isInService, type Device } from '../../model/registry.ts';
+import { isInService } from '../../model/registry.ts';
 import { proveDevice, secretMark as markOf } from './device-access.ts';
 import type { EndReason, LoginMessage } from './device-actor.ts';
 import type { DeviceDirectory } from './device-directory.ts';
@@ -49,17 +48,12 @@ export interface SignalSessionsDeps extends SleepSessionsDeps {
 }
 
 export function sleepSessions(deps: SleepSessionsDeps): SleepSessions<Admission> {
+  const check = loginCheck(deps, 'sleep');
   return {
     admit: (login, sessionKey, connection, hasRoom, address) => {
       const { deviceId, signedText, wakeMode } = login;
-      const secretMark = check(
-        deps,
-        'sleep',
-        login,
-        (secret) => computeLoginMac(secret, sessionKey, signedText),
-        hasRoom,
-        address,
-      );
+      const macOf = (secret: string): Buffer => computeLoginMac(secret, sessionKey, signedText);
+      const secretMark = check(login, macOf, hasRoom, address);
       if (typeof secretMark === 'string') return secretMark;
       const event = loginEvent(deps, 'sleep', deviceId, false);
       return open(deps, deviceId, { to: 'sleep', event, connection, wakeMode, secretMark }, address);
@@ -71,17 +65,12 @@ export function sleepSessions(deps: SleepSessionsDeps): SleepSessions<Admission>
 }
 
 export function signalSessions(deps: SignalSessionsDeps): SignalSessions {
+  const check = loginCheck(deps, 'signal');
   return {
     admit: (login, sessionKey, connection, hasRoom, address) => {
       const { deviceId, media } = login;
-      const secretMark = check(
-        deps,
-        'signal',
-        login,
-        (secret) => computeSignalMac(secret, sessionKey, deviceId),
-        hasRoom,
-        address,
-      );
+      const macOf = (secret: string): Buffer => computeSignalMac(secret, sessionKey, deviceId);
+      const secretMark = check(login, macOf, hasRoom, address);
       if (typeof secretMark === 'string') return secretMark;
       const event = loginEvent(deps, 'signal', deviceId, false);
       return open(deps, deviceId, { to: 'signal', event, connection, media, secretMark }, address);
@@ -97,45 +86,29 @@ export function signalSessions(deps: SignalSessionsDeps): SignalSessions {
   };
 }
 
-/** Returns the mark of the device's secret, or the word of the refusal. */
-function check(
-  deps: SleepSessionsDeps,
-  kind: ConnectionKind,
-  { deviceId, mac }: { readonly deviceId: DeviceId; readonly mac: Uint8Array },
+/** Returns the mark of the device's secret, or the word of the refusal, the only one that the device receives. */
+type LoginCheck = (
+  login: { readonly deviceId: DeviceId; readonly mac: Uint8Array },
   computeMac: (secret: string) => Buffer,
   hasRoom: boolean,
   address: () => string,
-): number | 'denied' | 'busy' {
-  const device = deps.registry.peekDevice(deviceId);
-  const proof = proveDevice(device, mac, computeMac, wallSeconds(deps.clock));
-  if (typeof proof === 'string') return refuse(deps, kind, device, deviceId, proof, address);
-  // `busy` only after the proof, so that a stranger cannot probe which devices are connected.
-  const reason = refusalOfProven(deps, kind, deviceId, hasRoom);
-  return reason === null ? proof : refuse(deps, kind, device, deviceId, reason, address);
-}
+) => number | 'denied' | 'busy';
 
-/** The device receives only this word; the reason is for operators. */
-function refuse(
-  { refusedLogins }: SleepSessionsDeps,
-  connection: ConnectionKind,
-  device: Device | null,
-  deviceId: DeviceId,
-  reason: LoginRefusal,
-  address: () => string,
-): 'denied' | 'busy' {
-  refusedLogins.record({ connection, deviceId, reason, address: address() }, device);
-  return reason === 'busy' || reason === 'too_fast' ? 'busy' : 'denied';
-}
-
-function refusalOfProven(
-  deps: SleepSessionsDeps,
-  kind: ConnectionKind,
-  deviceId: DeviceId,
-  hasRoom: boolean,
-): 'busy' | 'too_fast' | null {
-  const mayOpen = hasRoom && !deps.loginsAreClosed();
-  if (!mayOpen && (deps.directory.find(deviceId)?.epoch(kind) ?? 0) === 0) return 'busy';
-  return deps.loginRates.acquire(kind, deviceId) ? null : 'too_fast';
+function loginCheck(deps: SleepSessionsDeps, connection: ConnectionKind): LoginCheck {
+  const refusalOfProven = (deviceId: DeviceId, hasRoom: boolean): 'busy' | 'too_fast' | null => {
+    const mayOpen = hasRoom && !deps.loginsAreClosed();
+    if (!mayOpen && (deps.directory.find(deviceId)?.epoch(connection) ?? 0) === 0) return 'busy';
+    return deps.loginRates.acquire(connection, deviceId) ? null : 'too_fast';
+  };
+  return ({ deviceId, mac }, computeMac, hasRoom, address) => {
+    const device = deps.registry.peekDevice(deviceId);
+    const proof = proveDevice(device, mac, computeMac, wallSeconds(deps.clock));
+    // `busy` only after the proof, so that a stranger cannot probe which devices are connected.
+    const reason = typeof proof === 'string' ? proof : (refusalOfProven(deviceId, hasRoom) ?? proof);
+    if (typeof reason === 'number') return reason;
+    deps.refusedLogins.record({ connection, deviceId, reason, address: address() }, device);
+    return reason === 'busy' || reason === 'too_fast' ? 'busy' : 'denied';
+  };
 }
 
 function recover(

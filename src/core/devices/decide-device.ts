@@ -3,6 +3,7 @@
  * effects. Adding an identical device changes nothing; adding a different one is 40904. A device of another application's product
  * is 40302, and a disabled one of those is answered as unknown, as everywhere. Source: docs/provisioning.md.
  */
+import { assert } from '../../lib/assert.ts';
 import type { ApplicationId } from '../../model/ids.ts';
 import { mergeLabels } from '../../model/device-terms.ts';
 import { deviceLabelsMax } from '../../model/provisioning-limits.ts';
@@ -48,7 +49,7 @@ export function decideDevices(
     const { outcome, change } = decide(reads, order, before, terms);
     if (change === null) return outcome;
     if (change.before === null) {
-      if (room <= 0) return refuse(order, 42901).outcome;
+      if (room <= 0) return unchanged(order, 42901).outcome;
       room -= 1;
     }
     decided.set(deviceId, change.after);
@@ -65,12 +66,10 @@ function decide(
   terms: DecisionTerms,
 ): Decision {
   if (order.kind === 'add') return add(reads, order, before, terms);
-  const { deviceId } = order;
-  if (before === null)
-    return terms.isRepeat && order.kind === 'remove' ? done(deviceId) : refuse(order, 40403);
-  if (!isOwn(reads, before.productId, terms.appId)) return refuse(order, before.disabled ? 40403 : 40302);
+  if (before === null) return unchanged(order, terms.isRepeat && order.kind === 'remove' ? 0 : 40403);
+  if (!isOwn(reads, before.productId, terms.appId)) return unchanged(order, before.disabled ? 40403 : 40302);
   if (terms.isRepeat) return stays(before);
-  return order.kind === 'change' ? modify(order, before, terms) : remove(before);
+  return order.kind === 'change' ? modify(order, before, terms) : becomes(before, null, null);
 }
 
 function add(
@@ -79,16 +78,16 @@ function add(
   before: Device | null,
   { appId, isRepeat, makeSecret }: DecisionTerms,
 ): Decision {
-  if (!isOwn(reads, order.productId, appId)) return refuse(order, 40302);
+  if (!isOwn(reads, order.productId, appId)) return unchanged(order, 40302);
   if (before === null) {
-    if (isRepeat) return refuse(order, 40403);
+    if (isRepeat) return unchanged(order, 40403);
     const secret = order.secret ?? makeSecret();
     return becomes(null, additionOf(order, secret), order.secret === null ? secret : null);
   }
-  if (!isOwn(reads, before.productId, appId)) return refuse(order, 40302);
+  if (!isOwn(reads, before.productId, appId)) return unchanged(order, 40302);
   const same = additionOf(order, order.secret ?? before.secret);
   const isSame = before.productId === same.productId && changedTerms(before, same).length === 0;
-  return isSame ? stays(before) : refuse(order, 40904);
+  return isSame ? stays(before) : unchanged(order, 40904);
 }
 
 function additionOf(
@@ -110,35 +109,32 @@ export function modify(
   const secret = made ?? (typeof order.secret === 'string' ? order.secret : before.secret);
   const { deviceId, productId } = before;
   const labels = order.labels === undefined ? before.labels : mergeLabels(before.labels, order.labels);
-  if (Object.keys(labels ?? {}).length > deviceLabelsMax) return refuse(order, 40003);
+  if (Object.keys(labels ?? {}).length > deviceLabelsMax) return unchanged(order, 40003);
   const device = { deviceId, productId, secret, expiresAt, disabled };
   const after = labels === undefined ? device : { ...device, labels };
   return changedTerms(before, after).length === 0 ? stays(before) : becomes(before, after, made);
 }
 
-function remove(before: Device): Decision {
-  const { deviceId } = before;
-  const outcome = { deviceId, code: 0, device: entryOf(before), secret: null, isChanged: true } as const;
-  return { outcome, change: { deviceId, before, after: null } };
-}
-
-function becomes(before: Device | null, after: Device, secret: string | null): Decision {
-  const { deviceId } = after;
-  const outcome = { deviceId, code: 0, device: entryOf(after), secret, isChanged: true } as const;
+/** `after` null: removed. `secret`: a generated one, shown this once. */
+function becomes(before: Device | null, after: Device | null, secret: string | null): Decision {
+  const device = after ?? before;
+  assert(device !== null, 'a change has a device before or after it');
+  const { deviceId } = device;
+  const outcome = { deviceId, code: 0, device: entryOf(device), secret, isChanged: true } as const;
   return { outcome, change: { deviceId, before, after } };
 }
 
 function stays(device: Device): Decision {
-  const { outcome, change } = done(device.deviceId);
-  return { outcome: { ...outcome, device: entryOf(device) }, change };
+  return unchanged(device, 0, entryOf(device));
 }
 
-function done(deviceId: Device['deviceId']): Decision {
-  return { outcome: { deviceId, code: 0, device: null, secret: null, isChanged: false }, change: null };
-}
-
-function refuse({ deviceId }: DeviceOrder, code: DeviceOutcomeCode): Decision {
-  return { outcome: { deviceId, code, device: null, secret: null, isChanged: false }, change: null };
+/** `device`: as it is; null: refused, or removed before. */
+function unchanged(
+  { deviceId }: Pick<Device, 'deviceId'>,
+  code: DeviceOutcomeCode,
+  device: DeviceOutcome['device'] = null,
+): Decision {
+  return { outcome: { deviceId, code, device, secret: null, isChanged: false }, change: null };
 }
 
 function isOwn(reads: DeviceReads, productId: Device['productId'], appId: ApplicationId): boolean {

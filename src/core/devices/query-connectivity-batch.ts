@@ -3,6 +3,7 @@
  * one slice per turn of the event loop, and applications take turns. Source: API doc, Endpoint 1; cluster.md.
  */
 import type { FairQueue, FairQueueShape, Steps } from '../../lib/collections/fair-queue.ts';
+import { deferred } from '../../lib/deferred.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { overload, refusal, type Refusal } from '../../model/codes.ts';
 import { parseDeviceId, type ApplicationId } from '../../model/ids.ts';
@@ -59,12 +60,11 @@ const timedOut = fail(refusal(50401));
 const internal = fail(refusal(50000));
 
 class BatchRun<Entry> implements Steps {
-  readonly finished: Promise<readonly Entry[]>;
+  readonly #answer = deferred<readonly Entry[]>();
+  readonly finished = this.#answer.promise;
   readonly #batch: ConnectivityBatch<Entry>;
   readonly #deps: ConnectivityDeps;
   readonly #entries: (Entry | undefined)[];
-  #finish: (entries: readonly Entry[]) => void = () => undefined;
-  #fail: (error: unknown) => void = () => undefined;
   #next = 0;
   #left: number;
   #hasLogged = false;
@@ -77,10 +77,6 @@ class BatchRun<Entry> implements Steps {
     this.#deps = { ...deps, log: { error: (fields, text) => this.#logOnce(log, fields, text) } };
     this.#entries = Array.from({ length });
     this.#left = length;
-    this.finished = new Promise((resolve, reject) => {
-      this.#finish = resolve;
-      this.#fail = reject;
-    });
   }
 
   get isFinished(): boolean {
@@ -101,12 +97,12 @@ class BatchRun<Entry> implements Steps {
 
   abandon(): void {
     this.#left = 0;
-    this.#finish([]);
+    this.#answer.resolve([]);
   }
 
   fail(error: unknown): void {
     this.#left = 0;
-    this.#fail(error);
+    this.#answer.reject(error as Error);
   }
 
   #query(place: number): void {
@@ -121,7 +117,7 @@ class BatchRun<Entry> implements Steps {
     if (this.#left === 0 || this.#entries[place] !== undefined) return;
     this.#entries[place] = this.#entryOf(place, answer);
     this.#left -= 1;
-    if (this.#left === 0) this.#finish(this.#entries as readonly Entry[]);
+    if (this.#left === 0) this.#answer.resolve(this.#entries as readonly Entry[]);
   }
 
   #entryOf(place: number, answer: ConnectivityAnswer): Entry {

@@ -3,6 +3,7 @@
  * device. A site without edges has none. Source: scale-out.md, Edges.
  */
 import { completesWithin, type Clock } from '../../lib/clock.ts';
+import { deferred, type Deferred } from '../../lib/deferred.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { unclaimedWakeupMsMax, unclaimedWakeupsMax } from '../../model/sleep.ts';
 import type { Admission, SleepSessions } from '../ports/device-sessions.ts';
@@ -16,13 +17,8 @@ export interface UnclaimedSessionsDeps {
 interface Claims {
   left: number;
   waiting: number;
-  readonly awaited: Map<DeviceId, Claim>;
+  readonly awaited: Map<DeviceId, Deferred<void>>;
   readonly ended: () => void;
-}
-
-interface Claim {
-  readonly promise: Promise<void>;
-  readonly resolve: () => void;
 }
 
 export class UnclaimedSessions {
@@ -76,7 +72,7 @@ export class UnclaimedSessions {
 
   async #wait(claims: Claims, deviceId: DeviceId): Promise<boolean> {
     claims.waiting += 1;
-    const claim = claims.awaited.get(deviceId) ?? newClaim();
+    const claim = claims.awaited.get(deviceId) ?? deferred();
     claims.awaited.set(deviceId, claim);
     try {
       return await completesWithin(this.#deps.clock, unclaimedWakeupMsMax, claim.promise);
@@ -107,10 +103,4 @@ export class UnclaimedSessions {
     if ((directory.find(deviceId)?.session('sleep') ?? null) !== null) return false;
     return directory.readRecord('sleep', deviceId).openSession !== null;
   }
-}
-
-function newClaim(): Claim {
-  let resolve = (): void => undefined;
-  const promise = new Promise<void>((resolved) => (resolve = resolved));
-  return { promise, resolve };
 }

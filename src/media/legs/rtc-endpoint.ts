@@ -4,7 +4,7 @@
  * listener. Source: RFC 9725; calls-and-media.md, Legs.
  */
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../../lib/clock.ts';
+import { nextTurn, type Clock } from '../../lib/clock.ts';
 import { addressKey } from '../../lib/connections/address-key.ts';
 import { Crowd } from '../../lib/connections/crowd.ts';
 import type { LegRefusal } from '../../model/call.ts';
@@ -195,12 +195,6 @@ export class RtcEndpoint {
       ...(!isAny && varying),
     };
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }
 
 const varying = { Vary: 'Origin' };

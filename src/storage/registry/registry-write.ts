@@ -80,12 +80,7 @@ export class RegistryWriter implements DeviceRegistry {
     deviceId: DeviceId,
     change: (device: Device) => Device,
   ): Promise<Result<Device, MissingEntry>> {
-    return this.#change(() => {
-      const before = this.#tables.find('device', deviceId);
-      return before === null
-        ? fail({ kind: 'device', id: deviceId })
-        : this.#putChecked('device', change(before));
-    });
+    return this.#changeFound('device', deviceId, (before) => this.#putChecked('device', change(before)));
   }
 
   /**
@@ -100,9 +95,7 @@ export class RegistryWriter implements DeviceRegistry {
    * own end, if earlier, so that its users can switch in between.
    */
   rotateCredential(accessKeyId: AccessKeyId, oldNotAfter: number): Promise<Result<Credential, MissingEntry>> {
-    return this.#change(() => {
-      const old = this.#tables.find('credential', accessKeyId);
-      if (old === null) return fail({ kind: 'credential', id: accessKeyId });
+    return this.#changeFound('credential', accessKeyId, (old) => {
       const notAfter = Math.min(old.notAfter ?? oldNotAfter, oldNotAfter);
       this.#tables.put('credential', { ...old, notAfter });
       const fresh = freshCredential({ ...old, notBefore: null });
@@ -120,9 +113,7 @@ export class RegistryWriter implements DeviceRegistry {
     id: string,
     change: (entry: EntryOf[Kind]) => EntryOf[Kind],
   ): Promise<Result<EntryOf[Kind], MissingEntry>> {
-    return this.#change(() => {
-      const entry = this.#tables.find(kind, id);
-      if (entry === null) return fail({ kind, id });
+    return this.#changeFound(kind, id, (entry) => {
       const changed = change(entry);
       this.#put(kind, changed);
       return succeed(changed);
@@ -131,9 +122,7 @@ export class RegistryWriter implements DeviceRegistry {
 
   /** Removes an entry without references to it; otherwise like `update`. */
   remove<Kind extends KindName>(kind: Kind, id: string): Promise<Result<EntryOf[Kind], MissingEntry>> {
-    return this.#change(() => {
-      const entry = this.#tables.find(kind, id);
-      if (entry === null) return fail({ kind, id });
+    return this.#changeFound(kind, id, (entry) => {
       if (kind === 'device')
         this.#putDevice({ deviceId: id as DeviceId, before: entry as Device, after: null }, null);
       else this.#tables.remove(kind, id);
@@ -180,6 +169,17 @@ export class RegistryWriter implements DeviceRegistry {
     this.#announceChange();
     await this.#store.inForce;
     return result;
+  }
+
+  #changeFound<Kind extends KindName, Value>(
+    kind: Kind,
+    id: string,
+    act: (entry: EntryOf[Kind]) => Result<Value, MissingEntry>,
+  ): Promise<Result<Value, MissingEntry>> {
+    return this.#change(() => {
+      const entry = this.#tables.find(kind, id);
+      return entry === null ? fail({ kind, id }) : act(entry);
+    });
   }
 
   #announceChange(): void {
