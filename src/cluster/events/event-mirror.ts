@@ -2,19 +2,16 @@
  * The stream of events, mirrored into this node's own log under the same sequences: reading, waiting and webhooks work
  * on local tables. What is in the stream and is no event leaves a sequence that nothing has. Source: cluster.md, Events.
  */
-import type { Clock } from '../../lib/clock.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import { decodeSharedEvent, type SharedLogEvent } from '../../protocol/cluster/stored-values.ts';
 import type { LoggedEvent } from '../../model/events.ts';
-import type { Log } from '../../lib/log.ts';
 import type { MirroredLog } from '../../core/ports/mirrored.ts';
 import { eventsPerCommitMax } from './log-limits.ts';
 import { StreamTail, type TailMessage, type TailSource } from './stream-tail.ts';
 
-export interface EventMirrorDeps {
+export interface EventMirrorDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly source: TailSource;
   readonly mirror: MirroredLog;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Of every event, once it is mirrored. Never throws. */
   readonly saw: (event: LoggedEvent) => void;
 }

@@ -2,6 +2,7 @@
  * Events of what nobody's own store has committed: a session that was claimed again, and one of a lost member that others
  * ended. Source: cluster.md; events.md.
  */
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { FailedOverSlot, ConnectionKind, MarkedEvent, SessionSlot } from '../../model/cluster.ts';
 import type { EventDraft } from '../../model/events.ts';
@@ -9,12 +10,9 @@ import { generateEventId, type DeviceId, type EventId, type ProductId } from '..
 import { sessionEvent } from '../../model/state/session-event.ts';
 import type { OutboxEvent } from '../../core/ports/outbox.ts';
 import { duplicateSafeMs } from './log-limits.ts';
-import type { Log } from '../../lib/log.ts';
 
 /** Parts for those that publish events of changes that all members share. */
-export interface PublishingDeps {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface PublishingDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly events: MadeEvents;
   /** Resolves when it is in the log of all, once; rejects while NATS is unavailable. */
   readonly publish: (event: OutboxEvent) => Promise<void>;

@@ -3,8 +3,8 @@
  * tells of it, and forgotten when all see it: a crash in between has it brought again. While NATS is away nothing is
  * taken. Source: cluster.md, Events.
  */
-import type { Cancel, Clock } from '../../lib/clock.ts';
-import type { Log } from '../../lib/log.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
+import type { Cancel } from '../../lib/clock.ts';
 import type {
   CallsItem,
   Outbox,
@@ -135,12 +135,10 @@ function withEpoch(event: OutboxEvent, epoch: number): OutboxEvent {
   return { ...event, draft: { ...event.draft, epoch } };
 }
 
-export interface PumpDeps {
+export interface PumpDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly outbox: Outbox;
   readonly queue: KeyedQueue;
   readonly changes: OutboxChanges;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly isUnavailable: () => boolean;
 }
 

@@ -3,8 +3,8 @@
  * while the last one was written. Whatever ends it (an outage, a consumer that is gone, a store that refuses), it goes on
  * from what was written. Source: cluster.md, Registry and Events.
  */
-import { nextTurn, pause, type Cancel, type Clock } from '../../lib/clock.ts';
-import type { Log } from '../../lib/log.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
+import { nextTurn, pause, type Cancel } from '../../lib/clock.ts';
 import { tailMessagesMax, tailProgressMs, tailQuietMs, tailRetryMs } from './log-limits.ts';
 
 export interface TailMessage {
@@ -38,10 +38,8 @@ export interface TailSource {
   resumeAfter(sequence: number): Promise<void>;
 }
 
-export interface TailDeps {
+export interface TailDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly source: TailSource;
-  readonly clock: Clock;
-  readonly log: Log;
   /** The newest sequence that is written here. */
   readonly position: () => number;
   /** In order, without those at or before the position. Rejects when they are to be given again. */

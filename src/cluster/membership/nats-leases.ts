@@ -3,23 +3,20 @@
  * of machines differ. A member that could not watch for a while times all leases anew: that nothing changed means nothing
  * then. Source: cluster.md, Node loss.
  */
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
 import { leaseLostMs } from '../../model/limits.ts';
 import type { KvChange, KvStore } from '../nats/kv-store.ts';
 import type { NatsLink } from '../nats/nats-link.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Log } from '../../lib/log.ts';
 
 export type MembersLink = Pick<NatsLink, 'isUnavailable' | 'onChange' | 'ready'>;
 /** The bucket of leases. */
 export type MembersStore = Pick<KvStore, 'find' | 'compareAndSet' | 'remove' | 'erase' | 'watch'>;
 
 /** Parts that each side of the membership needs. */
-export interface MembersDeps {
+export interface MembersDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly link: MembersLink;
   readonly kv: MembersStore;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly self: MemberId;
 }
 

@@ -4,19 +4,17 @@
  * both deliver, as far as their clocks run alike. Source: events.md, Webhooks; cluster.md, Node loss.
  */
 import { z } from 'zod';
-import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
+import type { Cancel } from '../../lib/clock.ts';
 import { decodeVersioned, encodeVersioned } from '../../protocol/cluster/wire-values.ts';
 import { parseMemberId, type MemberId } from '../../model/cluster.ts';
 import { leaseRenewMs } from '../../model/limits.ts';
-import type { Log } from '../../lib/log.ts';
 import { webhookLeaseMs } from '../events/log-limits.ts';
 import type { KvStore } from '../nats/kv-store.ts';
 import { Lease } from '../nats/lease.ts';
 
-export interface WebhookLeaseDeps {
+export interface WebhookLeaseDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly kv: KvStore;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly self: MemberId;
   readonly isAlive: (member: MemberId) => boolean;
   /** Called alternately: gained, lost, gained, ... */

@@ -3,18 +3,16 @@
  * change that fails is retried, and nothing of its device overtakes it; while NATS is unavailable none begins. A change
  * that can never succeed is logged and dropped. The callers bound how many changes wait.
  */
-import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
+import type { Cancel } from '../../lib/clock.ts';
 import type { DeviceId } from '../../model/ids.ts';
-import type { Log } from '../../lib/log.ts';
 import { RowUnreadable } from '../records/device-rows.ts';
 import { changeRetryMsMax, changeRetryMsMin, outboxUnderWayMax } from '../records/row-limits.ts';
 
 /** Resolves when it is done. One that rejects is called again, and goes on where it was. */
 export type Change = () => Promise<void>;
 
-export interface KeyedQueueDeps {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface KeyedQueueDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly isUnavailable: () => boolean;
   /** The number of changes of this member that others do not see yet. */
   readonly waiting: () => number;

@@ -4,7 +4,8 @@
  * sent, nor kept for later. Source: cluster.md, Route.
  */
 import { createInbox, type Msg, type Subscription } from '@nats-io/nats-core';
-import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
+import type { Cancel } from '../../lib/clock.ts';
 import { Gathered } from '../../lib/gathered.ts';
 import { OpenAsks } from '../../lib/link/open-asks.ts';
 import { fail, type Result } from '../../lib/result.ts';
@@ -23,18 +24,15 @@ import {
   type PeerNotice,
   type PeerQuestion,
 } from '../../protocol/cluster/peer-message.ts';
-import type { Log } from '../../lib/log.ts';
 import type { PeerHost, Peers } from '../../core/ports/peers.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { NodeTransport } from './node-transport.ts';
 import type { NatsMembers } from '../membership/nats-members.ts';
 import { NatsSendQueue } from './nats-send-queue.ts';
 
-export interface NatsPeersDeps {
+export interface NatsPeersDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly link: Pick<NodeTransport, 'names' | 'isUnavailable' | 'connection' | 'onChange'>;
   readonly members: Pick<NatsMembers, 'alive' | 'isAlive' | 'onGone'>;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly telemetry: Pick<Telemetry, 'peerAsk' | 'peerAnswerTime'>;
   readonly self: MemberId;
   readonly host: PeerHost;

@@ -2,7 +2,7 @@
  * This member's answers to the questions of the others, and its reactions to their notices. A request that the asker has
  * checked is checked once more: it is cheap, and the asker may be behind. Source: cluster.md.
  */
-import type { Clock } from '../../lib/clock.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import { fail, type Result } from '../../lib/result.ts';
 import type { DeviceActor } from '../../core/devices/device-actor.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
@@ -15,7 +15,6 @@ import type {
   PeerNotice,
   PeerQuestion,
 } from '../../protocol/cluster/peer-message.ts';
-import type { Log } from '../../lib/log.ts';
 import type { PeerHost, Peers } from '../../core/ports/peers.ts';
 import type { MessageDeps } from '../../core/messages/deliver-message.ts';
 import type { WakeupDeps } from '../../core/wakeups/do-wakeup.ts';
@@ -38,9 +37,7 @@ export type PeerHandlers = {
 /** Questions that are not of sessions, answered elsewhere. Must neither throw nor reject. */
 type OtherKind = 'issue-call' | 'find-call' | 'wakeups' | 'held-devices';
 
-export interface PeersDeps {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface PeersDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly directory: DeviceDirectory;
   readonly wakeups: WakeupDeps;
   readonly messages: MessageDeps;

@@ -1,18 +1,15 @@
 /** Ends a device's sessions from our side at every member that has one. Source: cluster.md, Route. */
-import type { Clock } from '../../lib/clock.ts';
 import type { DeviceActor } from '../../core/devices/device-actor.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import type { ConnectionKind, DeviceRow } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { ownerQueryMsMax } from '../../model/limits.ts';
-import type { Log } from '../../lib/log.ts';
 import { disconnectDevice } from '../../core/devices/disconnect-device.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 
-export interface DisconnectDeps {
-  readonly clock: Clock;
+export interface DisconnectDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly directory: DeviceDirectory;
-  readonly log: Log;
   /** Null: alone. */
   readonly cluster: ClusterDeps | null;
 }

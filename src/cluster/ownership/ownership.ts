@@ -2,11 +2,11 @@
  * Which member has which device, among nodes that share NATS: the parts of it put together, and told when NATS goes and
  * comes back. Source: cluster.md, Ownership, Without NATS and Node loss.
  */
-import { type Cancel, type Clock, completesWithin } from '../../lib/clock.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
+import { type Cancel, completesWithin } from '../../lib/clock.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId, ProductId } from '../../model/ids.ts';
-import type { Log } from '../../lib/log.ts';
 import type { Outbox, OutboxEvent, WakeupItem } from '../../core/ports/outbox.ts';
 import type { SlotFollower, SessionLocator } from '../../core/ports/session-locator.ts';
 import { HeartbeatReader, type HeartbeatStore, HeartbeatWriter } from './written-heartbeats.ts';
@@ -24,15 +24,13 @@ import type { KvStore } from '../nats/kv-store.ts';
 import { changeRetryMsMin } from '../records/row-limits.ts';
 import type { MembersLink } from '../membership/nats-leases.ts';
 
-export interface OwnershipDeps {
+export interface OwnershipDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly link: MembersLink;
   readonly rows: Pick<KvStore, 'find' | 'compareAndSet' | 'position' | 'since'>;
   readonly heartbeats: HeartbeatStore;
   readonly self: MemberId;
   /** The name of this node, in events. */
   readonly node: string;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Draws from 0 to 1. */
   readonly random: () => number;
   readonly outbox: Outbox;

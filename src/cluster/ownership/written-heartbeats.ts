@@ -3,6 +3,7 @@
  * it cannot be asked, and what they fail over when it is lost. Source: cluster.md, Record and Node loss.
  */
 import { LRUCache } from 'lru-cache';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import type { Clock, Cancel } from '../../lib/clock.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
@@ -22,7 +23,6 @@ import {
   encodeHeartbeats,
   type DeviceHeartbeat,
 } from '../../protocol/cluster/stored-values.ts';
-import type { Log } from '../../lib/log.ts';
 
 /** The bucket that members write their heartbeats into. */
 export type HeartbeatStore = Pick<KvStore, 'find' | 'put' | 'eraseAll'>;
@@ -157,10 +157,8 @@ function cut(heartbeats: readonly DeviceHeartbeat[]): DeviceHeartbeat[][] {
   return pieces;
 }
 
-export interface HeartbeatWriterDeps {
+export interface HeartbeatWriterDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly self: MemberId;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly rows: Pick<KvStore, 'position'>;
   readonly heartbeats: Pick<KvStore, 'put' | 'eraseAll'>;
   readonly ownSlots: OwnSlots;

@@ -2,7 +2,7 @@
  * The wakeups of the last 24 hours, where every node finds them: a row of each under its own id, and two that name the latest
  * of those that bear one request id, of an application and of each device. Source: events.md, Reading; cluster.md.
  */
-import type { Clock } from '../../lib/clock.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import {
   decodeLatestWakeup,
   decodeWakeupRecord,
@@ -12,17 +12,14 @@ import {
 } from '../../protocol/cluster/stored-values.ts';
 import type { DeviceId, WakeupId } from '../../model/ids.ts';
 import type { KnownWakeup, WakeupName, WakeupRecord } from '../../model/wakeup.ts';
-import type { Log } from '../../lib/log.ts';
 import { answeredWithin } from '../nats/answered-within.ts';
 import { hashedKey } from '../nats/nats-names.ts';
 import type { KvEntry, KvStore } from '../nats/kv-store.ts';
 import { rowTriesMax } from './row-limits.ts';
 import type { Result } from '../../lib/result.ts';
 
-export interface WakeupRepositoryDeps {
+export interface WakeupRepositoryDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly kv: KvStore;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 type Named = Pick<WakeupName, 'appId' | 'requestId'>;

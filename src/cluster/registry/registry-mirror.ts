@@ -2,18 +2,16 @@
  * Mirrors the bucket of the registry into this node's own tables, from which it reads, also while NATS is unavailable: each
  * entry as it was last written. Source: cluster.md, Registry.
  */
-import { type Clock, completesWithin } from '../../lib/clock.ts';
-import type { Log } from '../../lib/log.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
+import { completesWithin } from '../../lib/clock.ts';
 import type { MirroredRegistry, SharedRegistryChange } from '../../core/ports/mirrored.ts';
 import { registryPerCommitMax } from '../events/log-limits.ts';
 import { decodeRegistryChange } from './registry-change.ts';
 import { StreamTail, type TailMessage, type TailSource } from '../events/stream-tail.ts';
 
-export interface RegistryMirrorDeps {
+export interface RegistryMirrorDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly source: TailSource;
   readonly registry: Pick<MirroredRegistry, 'position' | 'apply'>;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 export class RegistryMirror {

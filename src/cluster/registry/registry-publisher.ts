@@ -3,16 +3,14 @@
  * several changes of one entry only the last one of a batch is put, so that an older one never replaces a newer, whatever
  * part of a batch fails and is put again. Source: cluster.md, Registry.
  */
-import type { Cancel, Clock } from '../../lib/clock.ts';
-import type { Log } from '../../lib/log.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
+import type { Cancel } from '../../lib/clock.ts';
 import type { MirroredRegistry, RegistryChange } from '../../core/ports/mirrored.ts';
 import { registryRetryMs, registrySharingMax, tailProgressMs } from '../events/log-limits.ts';
 import { encodeRegistryChange, registryKey } from './registry-change.ts';
 
-export interface RegistryPublisherDeps {
+export interface RegistryPublisherDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly registry: Pick<MirroredRegistry, 'unshared' | 'shared' | 'follow'>;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Resolves to its position, when the bucket has it; puts take effect in the order of their calls. Rejects while NATS is unavailable. */
   readonly put: (key: string, value: Uint8Array) => Promise<number>;
 }

@@ -13,23 +13,20 @@
  *
  * Bounds: the calls are the live sessions (`callsMax`), the bridges the legs of the listener. Source: calls-and-media.md, Legs.
  */
-import type { Clock } from '../../lib/clock.ts';
 import type { CallChange, CallSession } from '../../model/call.ts';
 import type { ApplicationId, SessionId } from '../../model/ids.ts';
 import { bridgeAnswerMsMax, loadOffersMax } from '../../model/limits.ts';
 import type { ReservationRefusal } from '../../model/media/picture.ts';
-import type { Log } from '../../lib/log.ts';
 import type { BridgeAnswerLabel, Telemetry } from '../../telemetry/telemetry.ts';
 import { ApplicationLines } from '../devices/application-lines.ts';
+import type { CoreDeps } from '../ports/core-deps.ts';
 import type { CallDirectory } from './call-directory.ts';
 import type { CallFollower } from './call-followers.ts';
 import type { MediaPlacement } from './media-placement.ts';
 import { isFree, mayBeAsked, OfferedCall, type IdleBridge, type WaitsFor } from './offered-call.ts';
 
-interface BridgePoolDeps {
-  readonly clock: Clock;
+interface BridgePoolDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly telemetry: Telemetry;
-  readonly log: Log;
   readonly directory: Pick<CallDirectory, 'find' | 'sessions' | 'hasBridge'>;
   readonly placement: Pick<MediaPlacement, 'order' | 'mayBeAt' | 'expect'>;
   /** When a call is first offered: when it is issued, or when its device connects. */

@@ -3,19 +3,16 @@
  * has the limits, record and events of a backend's, under a request id of the server, once per call. Source: docs/call-flow.md,
  * Assignment of bridges.
  */
-import type { Clock } from '../../lib/clock.ts';
 import type { CallSession } from '../../model/call.ts';
 import { generateRequestId, type DeviceId } from '../../model/ids.ts';
 import { ownerQueryMsMax } from '../../model/limits.ts';
 import { locateDevice } from '../devices/locate-device.ts';
-import type { Log } from '../../lib/log.ts';
+import type { CoreDeps } from '../ports/core-deps.ts';
 import { ownSignature, submitOwnWakeup, type OwnWakeupDeps } from '../wakeups/submit-wakeup.ts';
 import type { CallDirectory } from './call-directory.ts';
 import type { CallFollower } from './call-followers.ts';
 
-export interface CalledDevicesDeps extends OwnWakeupDeps {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface CalledDevicesDeps extends OwnWakeupDeps, Pick<CoreDeps, 'clock' | 'log'> {
   readonly directory: Pick<CallDirectory, 'hasDevice'>;
 }
 

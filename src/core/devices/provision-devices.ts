@@ -4,7 +4,6 @@
  * with the current state, without a secret. Of the processes that share a registry, one executes changes. Source:
  * docs/provisioning.md; tgv1-signing.md, Replay.
  */
-import type { Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { AuditAction, AuditIntent, AuditOutcome } from '../../model/audit.ts';
 import { retryable, type ProvisioningCode, type Refusal } from '../../model/codes.ts';
@@ -15,15 +14,13 @@ import {
 } from '../../model/provisioning-limits.ts';
 import type { DeviceOutcome, ProvisioningAnswer, ProvisioningRequest } from '../../model/provisioning.ts';
 import { AnswerMemory } from '../messages/answer-memory.ts';
+import type { CoreDeps } from '../ports/core-deps.ts';
 import type { DeviceReads, DeviceRegistry } from '../ports/device-registry.ts';
-import type { Log } from '../../lib/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import { decideDevices } from './decide-device.ts';
 import { SharedPlaces } from './shared-places.ts';
 
-export interface ProvisionerDeps {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface ProvisionerDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly registry: Pick<RegistryReader, 'peekDevice' | 'findProduct'> & Pick<DeviceReads, 'countDevices'>;
   readonly devices: DeviceRegistry;
   /** Rejects before the change begins if its line cannot be written. */

@@ -3,12 +3,11 @@
  * event per minute, operators one log line with the addresses, and a row among the refused logins. Source: docs/events.md, Two that
  * share an id.
  */
-import type { Clock } from '../../lib/clock.ts';
 import { plainAddress } from '../../lib/connections/address-key.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { EventDraft } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
-import type { Log } from '../../lib/log.ts';
+import type { CoreDeps } from '../ports/core-deps.ts';
 import type { RefusedLogins } from './refused-logins.ts';
 
 /** Minimum replaced sessions of one device within a period that count as a conflict; also the interval of reports. */
@@ -16,9 +15,7 @@ const conflictReplacementsMin = 5;
 export const conflictPeriodMs = 60_000;
 const conflictDevicesMax = 10_000;
 
-export interface SessionConflictsDeps {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface SessionConflictsDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly append: (event: EventDraft) => void;
   readonly refusedLogins: Pick<RefusedLogins, 'recordConflict'>;
 }

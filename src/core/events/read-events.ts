@@ -2,12 +2,11 @@
  * Reads a page of the log for one application: the available events, or, if the caller waits, the next ones. Only committed events
  * are in the log, so no answered event can be lost. Source: events.md, Reading.
  */
-import type { Clock } from '../../lib/clock.ts';
 import type { FairQueue, FairQueueShape } from '../../lib/collections/fair-queue.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { refusal, type EventsCode, type Refusal } from '../../model/codes.ts';
 import type { EventPage, EventsStart, LoggedEvent } from '../../model/events.ts';
-import type { Log } from '../../lib/log.ts';
+import type { CoreDeps } from '../ports/core-deps.ts';
 import type { EventWaiters } from './event-waiters.ts';
 import type { ClusterDeps } from '../devices/locate-device.ts';
 import type { ReaderSlot, WaitingReaders } from './waiting-readers.ts';
@@ -24,12 +23,10 @@ export const scanQueueShape: FairQueueShape = {
   jobsMax: readersPerApplicationMax,
 };
 
-export interface ReadEventsDeps extends ScanDeps {
-  readonly clock: Clock;
+export interface ReadEventsDeps extends ScanDeps, Pick<CoreDeps, 'clock' | 'log'> {
   readonly readers: WaitingReaders;
   readonly queue: FairQueue;
   readonly waiters: EventWaiters;
-  readonly log: Log;
   /** Null: no other member writes to the log. */
   readonly cluster: Pick<ClusterDeps, 'logReaches'> | null;
 }

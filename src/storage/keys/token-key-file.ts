@@ -5,15 +5,15 @@
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
 import { tokenSecretBytes, type TokenKey, TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import { tokenKeysMax } from '../../model/limits.ts';
 import { PrivateFile } from './private-file.ts';
 import { decodeJsonObject, isJsonObject } from '../../lib/utf8.ts';
 import { EntryReader } from '../registry/entry-reader.ts';
-import { wallSeconds, type Clock } from '../../lib/clock.ts';
+import { wallSeconds } from '../../lib/clock.ts';
 import { SerialQueue } from '../../lib/collections/queues.ts';
-import type { Log } from '../../lib/log.ts';
 import { StoreOpenError } from '../lmdb/store-format.ts';
 
 export interface StoredTokenKey extends TokenKey {
@@ -141,10 +141,8 @@ function freshKey(nowS: number): StoredTokenKey {
   return { kid, secret: randomBytes(tokenSecretBytes), createdAtS: nowS };
 }
 
-export interface LiveTokenKeysDeps {
+export interface LiveTokenKeysDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly file: TokenKeyFile;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 export interface TokenKeySettings {

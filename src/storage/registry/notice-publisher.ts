@@ -2,14 +2,12 @@
  * Appends registry notices to the event log, in order and in slices; a notice is removed once the log has its event. Retries when a
  * store refuses.
  */
-import { completesWithin, type Cancel, type Clock } from '../../lib/clock.ts';
-import type { Log } from '../../lib/log.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
+import { completesWithin, type Cancel } from '../../lib/clock.ts';
 import { noticesRetryMs, noticesSlice, noticesStopMsMax } from '../lmdb/store-limits.ts';
 import type { PlacedNotice, RegistryNotices } from './registry-notices.ts';
 
-export interface NoticePublisherDeps {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface NoticePublisherDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly notices: Pick<RegistryNotices, 'lastPlace' | 'read' | 'forget'>;
   readonly events: {
     readonly newestPlace: number;

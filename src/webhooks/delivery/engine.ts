@@ -3,8 +3,8 @@
  * event loop. Attempt slots go round robin, and a hook gets another one only while it has fewer than are free, so that
  * endpoints that hang never occupy all slots. Source: events.md, Webhooks.
  */
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import type { Clock, Cancel } from '../../lib/clock.ts';
-import type { Log } from '../../lib/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { DeliveryStore } from '../../core/ports/delivery-store.ts';
 import type {
@@ -21,9 +21,7 @@ import { WriteBuffer } from './write-buffer.ts';
 import { webhookLimits, type WebhookLimits, RetrySchedule } from './limits.ts';
 import type { Ticket } from './hook-queues.ts';
 
-export interface WebhookEngineDeps {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface WebhookEngineDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly telemetry: Pick<Telemetry, 'webhookDelivery'>;
   readonly registry: WebhookRegistry;
   readonly events: LogPages;

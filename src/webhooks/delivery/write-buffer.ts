@@ -3,9 +3,9 @@
  * committed before a failed event that it has passed, so that after a crash an event is at worst delivered twice. A batch
  * that the store rejects is retried until it is committed.
  */
-import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
+import type { Cancel } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';
-import type { Log } from '../../lib/log.ts';
 import type {
   FailedEvent,
   HookChanges,
@@ -24,10 +24,8 @@ export interface BufferedHook {
   record(): HookRecord;
 }
 
-export interface WriteBufferDeps {
+export interface WriteBufferDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly deliveries: DeliveryStore;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly limits: Pick<WebhookLimits, 'commitMs' | 'commitIdleMs' | 'commitRetryMs' | 'changesWaitingMax'>;
 }
 

@@ -3,12 +3,11 @@
  * questions. A death loses no event: pending deliveries are in the store, or are read from the log again.
  */
 import type { Worker } from 'node:worker_threads';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import { messageOf, fail } from '../../lib/result.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { startModuleWorker } from '../../lib/module-worker.ts';
 import { OpenAsks } from '../../lib/link/open-asks.ts';
 import { Restarts } from '../../lib/restarts.ts';
-import type { Log } from '../../lib/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { HookChanges } from '../../core/ports/delivery-store.ts';
 import type {
@@ -21,9 +20,7 @@ import type {
 import type { WebhookAnswers } from '../delivery/webhook-admin.ts';
 import type { StoreFault } from '../../storage/lmdb/store-fault.ts';
 
-export interface WebhookThreadDeps {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface WebhookThreadDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly telemetry: Pick<Telemetry, 'webhookDelivery'>;
   readonly task: () => WebhookTask;
   /** Replicates the delivery store to other nodes, if the task says so. */
