@@ -1,7 +1,7 @@
 /** Several nodes that form one server. Source: cluster.md. */
 import type { LiveCallState } from './call.ts';
 import type { ConnectionTimes } from './connectivity.ts';
-import type { EventId, SessionId } from './ids.ts';
+import type { DeviceId, EventId, SessionId } from './ids.ts';
 import { leaseRenewMs } from './limits.ts';
 
 /** One run of one node; a restarted node is another member. Form: `<node>@<incarnation>`. */
@@ -9,6 +9,13 @@ export type MemberId = string & { readonly brand: 'MemberId' };
 
 export const connectionKinds = ['sleep', 'signal'] as const;
 export type ConnectionKind = (typeof connectionKinds)[number];
+
+/** Names one session of a device. */
+export interface SessionName {
+  readonly connection: ConnectionKind;
+  readonly deviceId: DeviceId;
+  readonly session: SessionId;
+}
 
 export interface SessionSlot {
   readonly member: MemberId;

@@ -3,7 +3,7 @@ import type { MessageCode, Refusal } from './codes.ts';
 import type { ApplicationId, DeviceId, MessageId, RequestId } from './ids.ts';
 import type { JsonObject } from './json.ts';
 import type { SignedRequest } from './signed-request.ts';
-import type { WakeupStatus } from './wakeup.ts';
+import type { WakeupRecord } from './wakeup.ts';
 
 export interface MessageRequest extends SignedRequest {
   readonly appId: ApplicationId;
@@ -26,11 +26,6 @@ export interface MessageRefusal extends Refusal<MessageCode> {
 }
 
 /** The wakeup that a message sent, as far as known at the answer. */
-export interface MessageWakeup {
+export interface MessageWakeup extends Pick<WakeupRecord, 'status' | 'acceptedAtMs' | 'wokeAfterMs'> {
   readonly requestId: RequestId;
-  readonly status: WakeupStatus;
-  /** Wall milliseconds; null: unknown whether its packet was sent. */
-  readonly acceptedAtMs: number | null;
-  /** Milliseconds from acceptance to the device's login; null: not woken. */
-  readonly wokeAfterMs: number | null;
 }

@@ -7,7 +7,7 @@ import { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
 import { followLoggedSessions, OutcomeWaiters } from '../../src/core/wakeups/log-followers.ts';
 import { UnclaimedSessions } from '../../src/core/devices/unclaimed-sessions.ts';
 import { WakeupWatch } from '../../src/core/wakeups/wakeup-watch.ts';
-import type { ConnectionKind, MemberId } from '../../src/model/cluster.ts';
+import type { ConnectionKind, MemberId, SessionName } from '../../src/model/cluster.ts';
 import type { ConnectivityRecord } from '../../src/model/connectivity.ts';
 import type { EventDraft } from '../../src/model/events.ts';
 import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../src/model/ids.ts';
@@ -38,7 +38,6 @@ import { WaitingReaders } from '../../src/core/events/waiting-readers.ts';
 import { WakeupLimits } from '../../src/core/devices/request-limits.ts';
 import { WakeupMemory } from '../../src/core/wakeups/wakeup-memory.ts';
 import {
-  type SlotLost,
   type SlotClaimed,
   type SlotFollower,
   SharedStateUnavailable,
@@ -187,7 +186,7 @@ export class ClusterMember {
     const { telemetry, log } = this;
     const slots = {
       claimed: (slot: SlotClaimed) => this.slots.claimed(slot),
-      lost: (slot: SlotLost) => this.slots.lost(slot),
+      lost: (slot: SessionName) => this.slots.lost(slot),
     };
     this.sleepRecords = new MemberRecords('sleep', this, shared, slots);
     this.signalRecords = new MemberRecords('signal', this, shared, slots);

@@ -10,14 +10,14 @@ import { Ownership } from '../../src/cluster/ownership/ownership.ts';
 import { PendingClaims, ClaimedRecords } from '../../src/cluster/ownership/pending-claims.ts';
 import type { KvStore } from '../../src/cluster/nats/kv-store.ts';
 import { neverShared } from '../../src/model/state/shared-connection.ts';
-import type { ConnectionKind, DeviceRow, MemberId } from '../../src/model/cluster.ts';
+import type { ConnectionKind, DeviceRow, MemberId, SessionName } from '../../src/model/cluster.ts';
 import { neverConnected, type ConnectionRecord } from '../../src/model/connectivity.ts';
 import type { LoggedEvent } from '../../src/model/events.ts';
 import type { DeviceId, EventId, ProductId, SessionId } from '../../src/model/ids.ts';
 import { sessionEvent, type SessionTransition } from '../../src/model/state/session-event.ts';
 import type { ConnectionRecords } from '../../src/core/ports/records.ts';
 import type { Outbox, OutboxEvent, OutboxItem, PlacedItem } from '../../src/core/ports/outbox.ts';
-import type { SlotFollower, SlotLost, SlotClaimed } from '../../src/core/ports/session-locator.ts';
+import type { SlotFollower, SlotClaimed } from '../../src/core/ports/session-locator.ts';
 import { decodeDeviceRow } from '../../src/protocol/cluster/stored-values.ts';
 import { deviceHash } from '../../src/cluster/nats/nats-names.ts';
 import { endOf, loginOf } from './connection-changes.ts';
@@ -160,7 +160,7 @@ export class OwningNode implements LiveSessions, SlotFollower {
   readonly ownership: Ownership;
   readonly records: { readonly [Kind in ConnectionKind]: ConnectionRecords };
   readonly takings: SlotClaimed[] = [];
-  readonly losses: SlotLost[] = [];
+  readonly losses: SessionName[] = [];
   readonly wakeups: OutboxItem[] = [];
   readonly #deps: NodeDeps;
   readonly #claims: PendingClaims;
@@ -210,7 +210,7 @@ export class OwningNode implements LiveSessions, SlotFollower {
       if (member !== this.member) this.#deps.supersede(member, slot.deviceId, session);
   }
 
-  lost(slot: SlotLost): void {
+  lost(slot: SessionName): void {
     this.losses.push(slot);
     this.superseded(slot.deviceId, slot.session);
   }

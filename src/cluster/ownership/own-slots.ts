@@ -3,16 +3,13 @@
  * off after it, so that what is not here certainly has none. As many as there are sessions here, which listeners bound.
  * In the parts in which heartbeats are written down.
  */
-import type { ConnectionKind } from '../../model/cluster.ts';
+import type { ConnectionKind, SessionName } from '../../model/cluster.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { heartbeatsParts } from '../../model/limits.ts';
 import type { SessionHeartbeat } from '../../protocol/cluster/member-values.ts';
 import { deviceHash } from '../nats/nats-names.ts';
 
-export interface OwnSlot {
-  readonly deviceId: DeviceId;
-  readonly connection: ConnectionKind;
-  readonly session: SessionId;
+export interface OwnSlot extends SessionName {
   /** Wall milliseconds. */
   readonly loginAtMs: number;
   /** What its login was told by here, before it had a slot. */

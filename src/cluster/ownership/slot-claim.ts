@@ -5,13 +5,13 @@
  */
 import { reduceShared, type SharedEvent, type SharedStep } from '../../model/state/shared-connection.ts';
 import type {
-  ConnectionKind,
+  SessionName,
   MarkedEvent,
   MemberId,
   SessionSlot,
   SharedConnection,
 } from '../../model/cluster.ts';
-import type { DeviceId, SessionId } from '../../model/ids.ts';
+import type { SessionId } from '../../model/ids.ts';
 import type { SlotFollower } from '../../core/ports/session-locator.ts';
 import type { ChangedRow, DeviceRows } from '../records/device-rows.ts';
 import type { LiveSessions, OwnSlots } from './own-slots.ts';
@@ -26,10 +26,7 @@ export interface ClaimDeps {
   readonly sessions: LiveSessions;
 }
 
-export interface ClaimedSession {
-  readonly connection: ConnectionKind;
-  readonly deviceId: DeviceId;
-  readonly session: SessionId;
+export interface ClaimedSession extends SessionName {
   readonly member: MemberId;
   readonly node: string;
   /** Wall milliseconds. */
@@ -168,10 +165,7 @@ function withoutLoss(row: SharedConnection, session: SessionId): SharedConnectio
   return { ...row, failedOver: failedOver.filter(({ slot }) => slot.session !== session) };
 }
 
-export interface EndedSession {
-  readonly connection: ConnectionKind;
-  readonly deviceId: DeviceId;
-  readonly session: SessionId;
+export interface EndedSession extends SessionName {
   /** Wall milliseconds. */
   readonly atMs: number;
   /** Unix seconds; 0: none. */

@@ -15,6 +15,7 @@ import { presentState, startMessage } from './leg-messages.ts';
 
 export interface ConnectedBridgesDeps {
   readonly directory: CallDirectory;
+  /** Already a follower of the directory. */
   readonly pool: BridgePool;
   readonly telemetry: Telemetry;
   readonly maxFps: number;

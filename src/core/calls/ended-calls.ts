@@ -3,16 +3,12 @@
  * the event log remains, which has sessions but no rooms. Source: calls-and-media.md, Call sessions and call status.
  */
 import type { Clock } from '../../lib/clock.ts';
-import type { CallChange, CallEnd, CallName, CallSession } from '../../model/call.ts';
+import type { CallChange, CallEnd, CallEndOrder, CallSession } from '../../model/call.ts';
 import type { ApplicationId, DeviceId, SessionId } from '../../model/ids.ts';
 import { endedCallKnownMs, endedCallsKnownMax } from '../../model/limits.ts';
 import type { CallFollower } from './call-followers.ts';
 
-export interface NamedCall {
-  readonly appId: ApplicationId;
-  readonly deviceId: DeviceId;
-  readonly call: CallName;
-}
+export type NamedCall = Pick<CallEndOrder, 'appId' | 'deviceId' | 'call'>;
 
 export interface EndedCall extends CallEnd {
   readonly appId: ApplicationId;

@@ -4,7 +4,7 @@
  * calls-and-media.md, Legs and Credential issuance.
  */
 import type { CallDirectory } from './call-directory.ts';
-import { wallSeconds, type Clock } from '../../lib/clock.ts';
+import { wallSeconds } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { checkCallToken } from '../../protocol/call-token/call-token.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
@@ -13,15 +13,14 @@ import { type SessionId, parseBridgeId, type ApplicationId, type BridgeId } from
 import { isInService, hashBridgeKey } from '../../model/registry.ts';
 import type { DeviceAdmission, BridgeAdmission, CallElsewhere } from '../ports/leg-service.ts';
 import type { CallLocator } from '../ports/call-locator.ts';
+import type { CoreDeps } from '../ports/core-deps.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import { timingSafeEqual } from 'node:crypto';
 import { assert } from '../../lib/assert.ts';
 
-interface DeviceLegDeps {
-  readonly clock: Clock;
+interface DeviceLegDeps extends Pick<CoreDeps, 'clock' | 'registry'> {
   readonly keys: TokenKeys;
   readonly directory: CallDirectory;
-  readonly registry: RegistryReader;
   readonly callLocator: Pick<CallLocator, 'findElsewhere'>;
 }
 

@@ -6,8 +6,6 @@
  * leg's place in the relay (media/legs), socket. Between the directory and a device's leg there is nothing. Source:
  * calls-and-media.md, Legs.
  */
-import type { BridgePool } from './bridge-pool.ts';
-import type { CallDirectory } from './call-directory.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { LegCloseReason, LegRefusal } from '../../model/call.ts';
@@ -27,22 +25,16 @@ import type {
   PlacedLeg,
 } from '../ports/leg-service.ts';
 import type { CallLocator } from '../ports/call-locator.ts';
-import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { admitBridgeLeg, admitDeviceLeg, BridgeKeys, mayServe, type BridgeRights } from './leg-admission.ts';
 import { CallRights } from './call-rights.ts';
 import { ConnectedBridge, type ConnectedBridgesDeps } from './connected-bridge.ts';
 import { presentState } from './leg-messages.ts';
 import { type ViewerTickets, Viewers } from './viewers.ts';
 
-export interface LegServiceDeps extends CoreDeps {
-  readonly telemetry: Telemetry;
-  readonly directory: CallDirectory;
-  /** Already a follower of the directory. */
-  readonly pool: BridgePool;
+export interface LegServiceDeps extends CoreDeps, Omit<ConnectedBridgesDeps, 'bridges'> {
   readonly tickets: ViewerTickets;
   readonly keys: TokenKeys;
   readonly developmentKeys: readonly string[];
-  readonly maxFps: number;
   readonly callLocator: Pick<CallLocator, 'findElsewhere'>;
 }
 

@@ -3,7 +3,7 @@
  * Source: sleep-wire.md, Refusals and Sessions; signal-wire.md; decisions.md, Connectivity.
  */
 import { assert } from '../../lib/assert.ts';
-import { wallSeconds, type Clock } from '../../lib/clock.ts';
+import { wallSeconds } from '../../lib/clock.ts';
 import { generateSessionId, type DeviceId, type SessionId } from '../../model/ids.ts';
 import type { CallRejection } from '../../model/call.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
@@ -20,7 +20,7 @@ import type {
   SleepConnection,
   SleepSessions,
 } from '../ports/device-sessions.ts';
-import type { RegistryReader } from '../ports/registry-reader.ts';
+import type { CoreDeps } from '../ports/core-deps.ts';
 import { isInService } from '../../model/registry.ts';
 import { proveDevice, secretMark as markOf } from './device-access.ts';
 import type { EndReason, LoginMessage } from './device-actor.ts';
@@ -30,9 +30,7 @@ import { findProductDefaults } from './product-defaults.ts';
 import type { RefusedLogins } from './refused-logins.ts';
 import type { SessionConflicts } from './session-conflicts.ts';
 
-export interface SleepSessionsDeps {
-  readonly clock: Clock;
-  readonly registry: RegistryReader;
+export interface SleepSessionsDeps extends Pick<CoreDeps, 'clock' | 'registry'> {
   readonly directory: DeviceDirectory;
   readonly loginRates: Pick<LoginRates, 'acquire'>;
   readonly conflicts: Pick<SessionConflicts, 'replaced'>;

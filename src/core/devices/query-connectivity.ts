@@ -12,13 +12,11 @@ import { connectivityQueryMsMax } from '../../model/limits.ts';
 import type { DeviceDirectory } from './device-directory.ts';
 import type { ConnectionRecords } from '../ports/records.ts';
 import type { Log } from '../../lib/log.ts';
-import type { RegistryReader } from '../ports/registry-reader.ts';
+import type { CoreDeps } from '../ports/core-deps.ts';
 import { checkDeviceAccess } from './device-access.ts';
 import type { Observe } from './observe-device.ts';
 
-export interface ConnectivityDeps {
-  readonly clock: Clock;
-  readonly registry: RegistryReader;
+export interface ConnectivityDeps extends Pick<CoreDeps, 'clock' | 'registry'> {
   readonly directory: DeviceDirectory;
   readonly sleepRecords: ConnectionRecords;
   readonly signalRecords: ConnectionRecords;

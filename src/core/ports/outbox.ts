@@ -3,10 +3,10 @@
  * for members that share no store. Source: cluster.md, Events.
  */
 import type { Cancel } from '../../lib/clock.ts';
-import type { ConnectionKind, MemberId, SharedCall } from '../../model/cluster.ts';
+import type { MemberId, SessionName, SharedCall } from '../../model/cluster.ts';
 import type { EventDraft } from '../../model/events.ts';
-import type { ApplicationId, DeviceId, EventId, ProductId, RequestId, SessionId } from '../../model/ids.ts';
-import type { WakeupRecord } from '../../model/wakeup.ts';
+import type { DeviceId, EventId, ProductId } from '../../model/ids.ts';
+import type { KnownWakeup } from '../../model/wakeup.ts';
 
 /** An event with the id that it got at its commit here: duplicates are recognised by it. */
 export interface OutboxEvent {
@@ -16,11 +16,8 @@ export interface OutboxEvent {
 }
 
 /** A login or end of a session of `member`. The event's epoch and `replaced` are only what this member knew. */
-export interface SessionItem {
+export interface SessionItem extends SessionName {
   readonly kind: 'login' | 'ended';
-  readonly connection: ConnectionKind;
-  readonly deviceId: DeviceId;
-  readonly session: SessionId;
   readonly member: MemberId;
   readonly node: string;
   /** Unix seconds of the session's latest heartbeat; 0: none. */
@@ -28,12 +25,9 @@ export interface SessionItem {
   readonly event: OutboxEvent;
 }
 
-export interface WakeupItem {
+export interface WakeupItem extends KnownWakeup {
   readonly kind: 'wakeup';
   readonly deviceId: DeviceId;
-  readonly appId: ApplicationId;
-  readonly requestId: RequestId;
-  readonly record: WakeupRecord;
   /** True: the first record of this wakeup; the index by request id is then updated. */
   readonly isFirst: boolean;
   readonly event: OutboxEvent | null;

@@ -2,8 +2,8 @@
  * Locates a device's sessions among all members by the shared rows, and notifies a member about its own sessions in them. Source:
  * cluster.md, Ownership and Record.
  */
-import type { DeviceRow, ConnectionKind, SessionSlot } from '../../model/cluster.ts';
-import type { DeviceId, SessionId } from '../../model/ids.ts';
+import type { DeviceRow, SessionName, SessionSlot } from '../../model/cluster.ts';
+import type { DeviceId } from '../../model/ids.ts';
 import type { ConnectionTimes } from '../../model/connectivity.ts';
 
 /** The shared state is unreachable; only local knowledge is available. */
@@ -21,25 +21,16 @@ export interface SessionLocator {
   findKept(deviceId: DeviceId, waitMs: number): Promise<DeviceRow>;
 }
 
-export interface SlotClaimed {
-  readonly connection: ConnectionKind;
-  readonly deviceId: DeviceId;
-  readonly session: SessionId;
+export interface SlotClaimed extends SessionName {
   readonly epoch: number;
   readonly times: ConnectionTimes;
   /** Sessions that this one replaced: their members must be notified. */
   readonly superseded: readonly SessionSlot[];
 }
 
-export interface SlotLost {
-  readonly connection: ConnectionKind;
-  readonly deviceId: DeviceId;
-  readonly session: SessionId;
-}
-
 /** Notified of changes to this member's sessions in the shared rows, after the commit; must not throw. */
 export interface SlotFollower {
   claimed(slot: SlotClaimed): void;
   /** A later login at another member replaced the session: close it as replaced. */
-  lost(slot: SlotLost): void;
+  lost(session: SessionName): void;
 }

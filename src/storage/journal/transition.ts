@@ -3,9 +3,9 @@ import type { CallSession } from '../../model/call.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { ConnectionRecord } from '../../model/connectivity.ts';
 import type { EventDraft } from '../../model/events.ts';
-import type { ApplicationId, DeviceId, ProductId, RequestId } from '../../model/ids.ts';
+import type { DeviceId, ProductId } from '../../model/ids.ts';
 import { sessionEvent, type SessionTransition } from '../../model/state/session-event.ts';
-import type { WakeupRecord } from '../../model/wakeup.ts';
+import type { KnownWakeup } from '../../model/wakeup.ts';
 
 export interface ConnectionTransition {
   readonly kind: 'connection';
@@ -16,11 +16,8 @@ export interface ConnectionTransition {
   readonly session: SessionTransition | null;
 }
 
-export interface WakeupTransition {
+export interface WakeupTransition extends KnownWakeup {
   readonly kind: 'wakeup';
-  readonly appId: ApplicationId;
-  readonly requestId: RequestId;
-  readonly record: WakeupRecord;
   /** True: the wakeup has no record yet. */
   readonly isFirst: boolean;
   readonly event: EventDraft | null;

@@ -9,7 +9,7 @@ import { fail, succeed, type Result } from '../../lib/result.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
 import type { DecidedChanges, DeviceReads, DeviceRegistry } from '../../core/ports/device-registry.ts';
 import type { AccessKeyId, ApplicationId, DeviceId } from '../../model/ids.ts';
-import { type Credential, type Device, type Grant, hashBridgeKey } from '../../model/registry.ts';
+import { type Credential, type Device, hashBridgeKey } from '../../model/registry.ts';
 import { registryNotices, type DeviceChange } from '../../model/state/registry-event.ts';
 import type { EntryOf, KindName } from './registry-kinds.ts';
 import { findMissing, type MissingEntry, type UsedKind } from './entry-changes.ts';
@@ -17,12 +17,7 @@ import { removeInWorker, type RemovalResult } from './registry-thread.ts';
 import type { RegistryStore } from './registry-store.ts';
 import type { RegistryTables } from './registry-tables.ts';
 
-export interface CredentialTerms {
-  readonly appId: ApplicationId;
-  readonly grants: readonly Grant[];
-  readonly notBefore: number | null;
-  readonly notAfter: number | null;
-}
+export type CredentialTerms = Pick<Credential, 'appId' | 'grants' | 'notBefore' | 'notAfter'>;
 
 export class RegistryWriter implements DeviceRegistry {
   readonly #tables: RegistryTables;

@@ -3,20 +3,19 @@ import type { Clock } from '../../lib/clock.ts';
 import { SerialQueue } from '../../lib/collections/queues.ts';
 import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
 import { generateMessageId, type EventId } from '../../model/ids.ts';
-import type { DeliveryFailure, DeliveryStore, ParkedEvent } from '../../core/ports/delivery-store.ts';
-import type { LogPages, WebhookMessage, WebhookSender } from '../../core/ports/webhook-sender.ts';
+import type { DeliveryFailure, ParkedEvent } from '../../core/ports/delivery-store.ts';
+import type { WebhookMessage } from '../../core/ports/webhook-sender.ts';
 import { formatTimestamp, timestampOrNull } from '../../protocol/rest/shared-fields.ts';
-import type { WebhookEngine } from './engine.ts';
+import type { WebhookEngine, WebhookEngineDeps } from './engine.ts';
 import type { Hook } from './hook.ts';
 import { parkedShownMax, replayEventsMax, testsMax } from './limits.ts';
 import { maskUrl, severalNamed } from '../../model/registry.ts';
 
-export interface WebhookAdminDeps {
-  readonly clock: Clock;
+export interface WebhookAdminDeps extends Pick<
+  WebhookEngineDeps,
+  'clock' | 'events' | 'deliveries' | 'sender'
+> {
   readonly engine: WebhookEngine;
-  readonly events: LogPages;
-  readonly deliveries: DeliveryStore;
-  readonly sender: WebhookSender;
 }
 
 /** `appId` null: the only application with this url. */
