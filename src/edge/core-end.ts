@@ -3,12 +3,11 @@
  * and the core answers or declines it. Source: scale-out.md, Edges.
  */
 import type { Duplex } from 'node:stream';
-import type { Clock } from '../lib/clock.ts';
+import type { CoreDeps } from '../core/ports/core-deps.ts';
 import type { ListenAddress } from '../lib/connections/listen-address.ts';
 import { Link } from '../lib/link/link.ts';
 import { writeLine, type LogLine } from '../lib/link/link-log.ts';
 import { OpenAsks } from '../lib/link/open-asks.ts';
-import type { Log } from '../lib/log.ts';
 import type { LoopProgress } from '../lib/loop-progress.ts';
 import { edgeAnswerMsMax } from '../model/sleep.ts';
 import { linkLogLinesMax } from '../model/limits.ts';
@@ -23,11 +22,9 @@ import { coreLanguage, edgeLinkBounds } from './edge-language.ts';
 import type { EdgeSessions } from './edge-sessions.ts';
 import { applyTally } from './edge-telemetry.ts';
 
-export interface CoreEndDeps {
-  readonly clock: Clock;
+export interface CoreEndDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly progress: LoopProgress;
   readonly telemetry: SleepTelemetry;
-  readonly log: Log;
   readonly release: string;
   /** The edge runs on this machine, for the same user. */
   readonly isLocal: boolean;

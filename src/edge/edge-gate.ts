@@ -3,8 +3,7 @@
  * The core sees all of them as one sleep front. Source: scale-out.md, Edges.
  */
 import type { Duplex } from 'node:stream';
-import type { Clock } from '../lib/clock.ts';
-import type { Log } from '../lib/log.ts';
+import type { CoreDeps } from '../core/ports/core-deps.ts';
 import { listenLocally } from '../lib/link/local-socket.ts';
 import type { LoopProgress } from '../lib/loop-progress.ts';
 import type { Admission, SleepSessions } from '../core/ports/device-sessions.ts';
@@ -28,11 +27,9 @@ export interface EdgeGateSettings {
   readonly elsewhere: LinkPort | null;
 }
 
-export interface EdgeGateDeps {
-  readonly clock: Clock;
+export interface EdgeGateDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly sessions: SleepSessions<Admission>;
   readonly telemetry: SleepTelemetry;
-  readonly log: Log;
   readonly progress: LoopProgress;
   readonly release: string;
 }

@@ -3,11 +3,11 @@
  * Source: sleep-wire.md; running.md, Stopping.
  */
 import type { Socket } from 'node:net';
+import type { CoreDeps } from '../core/ports/core-deps.ts';
 import { assert } from '../lib/assert.ts';
 import { addressKey } from '../lib/connections/address-key.ts';
-import type { Cancel, Clock } from '../lib/clock.ts';
+import type { Cancel } from '../lib/clock.ts';
 import { descriptorsReserved, handshakeSocketsReserved } from '../model/limits.ts';
-import type { Log } from '../lib/log.ts';
 import type { SleepAdmissions } from '../core/ports/device-sessions.ts';
 import type { SleepTelemetry } from '../telemetry/telemetry.ts';
 import { Admission } from './admission.ts';
@@ -23,11 +23,9 @@ import type { SleepFront } from './sleep-front.ts';
 import type { SleepSettings } from './settings.ts';
 import { SleepSockets, type SleepPort } from './sleep-sockets.ts';
 
-export interface SleepListenerDeps {
-  readonly clock: Clock;
+export interface SleepListenerDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly sessions: SleepAdmissions;
   readonly telemetry: SleepTelemetry;
-  readonly log: Log;
   /** Descriptors of devices at other listeners. Together with the sessions here they stay below the process's limit. */
   otherSockets(): number;
   readonly port: SleepPort;

@@ -4,7 +4,7 @@
  * may be compromised. Source: calls-and-media.md, The media process.
  */
 import type { Duplex } from 'node:stream';
-import type { Clock } from '../../lib/clock.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import { deferred } from '../../lib/deferred.ts';
 import { OpenAsks } from '../../lib/link/open-asks.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
@@ -18,7 +18,6 @@ import {
 } from '../../protocol/media-link/link-message.ts';
 import type { MediaAddress, MediaProcessCounts, MediaView } from '../../protocol/media-link/media-values.ts';
 import type { CoreLegService } from '../../core/ports/leg-service.ts';
-import type { Log } from '../../lib/log.ts';
 import type { LoopProgress } from '../../lib/loop-progress.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { GrantedLegs } from './granted-legs.ts';
@@ -27,15 +26,13 @@ import { writeLine } from '../../lib/link/link-log.ts';
 import { mediaLanguage, mediaLinkBounds } from './media-language.ts';
 import { applyTally } from './link-telemetry.ts';
 
-export interface ServerEndDeps {
-  readonly clock: Clock;
+export interface ServerEndDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly service: CoreLegService;
   /** The `media_url` of the process that has the call; null: this one. */
   elsewhere(sessionId: SessionId): string | null;
   readonly process: number;
   readonly telemetry: MediaTelemetry;
   readonly progress: LoopProgress;
-  readonly log: Log;
   /** The media process checks tokens against the live ones. */
   readonly keys: TokenKeys;
   /** The hello has arrived. `instance`: identifies the process, the same on every connection. */
