@@ -2,8 +2,8 @@
  * Dispatches admitted calls at the core: charges the application's rate limit, calls the handler of the route, and records every
  * answer in metrics and request log. Independent of HTTP. Source: scale-out.md, API fronts.
  */
-import { wallSeconds, type Clock } from '../../lib/clock.ts';
-import type { Log } from '../../lib/log.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
+import { wallSeconds } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { overload, refusal } from '../../model/codes.ts';
 import type { AccessKeyId, ApplicationId } from '../../model/ids.ts';
@@ -57,12 +57,10 @@ export interface CallDispatcher {
   refused(refused: Refused, request: AccountedRequest): void;
 }
 
-export interface DispatcherDeps {
+export interface DispatcherDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly services: ApiServices;
   readonly registry: Pick<RegistryReader, 'findCredential'>;
-  readonly clock: Clock;
   readonly telemetry: Telemetry;
-  readonly log: Log;
   readonly requestLog: RequestLog;
 }
 

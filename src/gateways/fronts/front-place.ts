@@ -1,13 +1,10 @@
 /** The slot of a front: when its front ends, it keeps the counts and starts the next. */
-import type { Clock } from '../../lib/clock.ts';
-import type { Log } from '../../lib/log.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import { Restarts } from '../../lib/restarts.ts';
 import type { FrontFigures, FrontLoss } from '../../telemetry/front-gauges.ts';
 import type { Front } from './front.ts';
 
-export interface FrontPlaceDeps {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface FrontPlaceDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   start(name: string): Front;
   /** False: an ended front is not replaced. */
   isWanted(): boolean;

@@ -1,7 +1,6 @@
 /** The core's end of one front: its thread, and the front's unanswered calls. */
-import type { Clock } from '../../lib/clock.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import { writeLine } from '../../lib/link/link-log.ts';
-import type { Log } from '../../lib/log.ts';
 import { monotonicOriginMs } from '../../lib/system-clock.ts';
 import type { FrontThread } from './front-thread.ts';
 import type { FrontFigures, FrontLoss } from '../../telemetry/front-gauges.ts';
@@ -24,9 +23,7 @@ import {
   type ToFront,
 } from './front-messages.ts';
 
-export interface FrontContext {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface FrontContext extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly routes: readonly Route[];
   readonly turns: FrontTurns;
 }

@@ -3,13 +3,13 @@
  * disk together; and the check of a caller's token and host name.
  * Source: running.md, Processes and listeners.
  */
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import { timingSafeEqual } from 'node:crypto';
-import { wallSeconds, type Cancel, type Clock } from '../../lib/clock.ts';
+import { wallSeconds, type Cancel } from '../../lib/clock.ts';
 import { type Result, fail, messageOf, succeed } from '../../lib/result.ts';
 import { SerialQueue } from '../../lib/collections/queues.ts';
 import { opsTokenUseWriteMs } from '../../model/limits.ts';
 import { localOperator, type Operator } from '../../model/audit.ts';
-import type { Log } from '../../lib/log.ts';
 import {
   hashOpsToken,
   type FreshOpsToken,
@@ -18,11 +18,9 @@ import {
   type StoredOpsToken,
 } from '../../storage/keys/ops-token-file.ts';
 
-export interface OperatorsDeps {
+export interface OperatorsDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly file: OpsTokenFile;
   readonly localToken: string;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 interface Holder extends Operator {

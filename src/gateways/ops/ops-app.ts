@@ -2,6 +2,7 @@
  * The Fastify application of the ops listener: probes, metrics, and everything common to its routes: admission, JSON bodies, the
  * form of refusals and faults, and the closing of connections. See docs/adr/0029.
  */
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import {
   fastify,
   type FastifyError,
@@ -20,12 +21,10 @@ import type { Exposition } from '../../telemetry/metrics.ts';
 import type { Readiness } from '../../telemetry/readiness.ts';
 import { refuseRequest, type OpsAdmission } from './ops-admission.ts';
 
-export interface OpsAppDeps {
-  readonly clock: Clock;
+export interface OpsAppDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly metrics: Exposition;
   readonly readiness: Readiness;
   readonly progress: LoopProgress;
-  readonly log: Log;
   readonly admission: OpsAdmission;
   /** True while each answer closes its connection. */
   endsConnections(): boolean;

@@ -2,14 +2,14 @@
  * The signal listener: accepts upgrades, starts their handshakes, counts connections, and drains at the end.
  * Source: signal-wire.md; running.md, Stopping.
  */
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import type { IncomingMessage } from 'node:http';
 import { addressKey } from '../../lib/connections/address-key.ts';
 import { BoundedServer, endBare, type BareAnswer } from '../../lib/connections/bounded-server.ts';
-import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { Cancel } from '../../lib/clock.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { tlsFiles } from '../../lib/connections/tls-files.ts';
 import { descriptorsReserved, handshakeSocketsReserved } from '../../model/limits.ts';
-import type { Log } from '../../lib/log.ts';
 import type { SignalSessions } from '../../core/ports/device-sessions.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { signalRequestBytesMax, signalRequestMsMax, type SignalEndReason } from '../../model/signal.ts';
@@ -21,11 +21,9 @@ import { noRoom, refusalOfFault, refusalOfPlain, refusalOfUpgrade, subprotocol }
 import { openWebSocket } from './web-socket.ts';
 import type { WelcomeSources } from './welcome.ts';
 
-export interface SignalListenerDeps extends WelcomeSources {
-  readonly clock: Clock;
+export interface SignalListenerDeps extends WelcomeSources, Pick<CoreDeps, 'clock' | 'log'> {
   readonly sessions: SignalSessions;
   readonly telemetry: Telemetry;
-  readonly log: Log;
   otherSockets(): number;
 }
 
