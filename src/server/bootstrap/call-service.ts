@@ -2,7 +2,8 @@
  * The call service: live sessions, idle bridges, admission of legs, and media processes. It is composed before anything listens;
  * `resume` comes before the first API request, `listen` after it.
  */
-import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
+import type { Cancel } from '../../lib/clock.ts';
 import { BridgePool } from '../../core/calls/bridge-pool.ts';
 import { MediaPlacement } from '../../core/calls/media-placement.ts';
 import type { CallDirectory } from '../../core/calls/call-directory.ts';
@@ -18,7 +19,6 @@ import type { MediaCapacity } from '../../model/media/media-capacity.ts';
 import type { CallLocator } from '../../core/ports/call-locator.ts';
 import type { CallRecords } from '../../core/ports/records.ts';
 import type { Log } from '../../lib/log.ts';
-import type { RegistryReader } from '../../core/ports/registry-reader.ts';
 import type { LoopProgress } from '../../lib/loop-progress.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { callMediaRoutes } from '../../gateways/admin/call-media-routes.ts';
@@ -37,13 +37,10 @@ import {
   type ListenAddress,
 } from '../../lib/connections/listen-address.ts';
 
-export interface CallServiceDeps {
+export interface CallServiceDeps extends CoreDeps {
   readonly settings: Settings;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly telemetry: Telemetry;
   readonly progress: LoopProgress;
-  readonly registry: RegistryReader;
   readonly records: CallRecords;
   readonly tokenKeys: LiveTokenKeys;
   /** Starts a media process. A test runs it in its own process. */

@@ -1,9 +1,9 @@
 /** Records of the server’s observations, which must be durable. */
-import { type Clock, completesWithin } from '../../lib/clock.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
+import { completesWithin } from '../../lib/clock.ts';
 import type { EventDraft, EventType } from '../../model/events.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { DeviceId, ProductId, SessionId } from '../../model/ids.ts';
-import type { Log } from '../../lib/log.ts';
 import { CallRecordStore } from '../../storage/records/call-record-store.ts';
 import { ConnectionRecordStore } from '../../storage/records/connection-record-store.ts';
 import { EventRetention } from '../../storage/events/event-retention.ts';
@@ -25,10 +25,8 @@ import type { StoreHealth } from './store-health.ts';
 
 export type Records = Readonly<ReturnType<typeof openRecords>>;
 
-export interface RecordsDeps {
-  readonly clock: Clock;
+export interface RecordsDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly node: string;
-  readonly log: Log;
   readonly health: StoreHealth;
   /** The device's current product; null: no such device. Exceptions count as null. */
   readonly productOf: (deviceId: DeviceId) => ProductId | null;

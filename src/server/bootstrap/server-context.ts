@@ -2,8 +2,8 @@
  * Parts shared by the gateways and the control plane: registry, records, devices, and use cases. Built in two phases: `openContext`
  * opens the parts of the store, `joinContext` joins the cluster, if any. Gateways: gateways.ts; the rest: control-plane.ts.
  */
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import { hostname } from 'node:os';
-import type { Clock } from '../../lib/clock.ts';
 import { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { LoginRates } from '../../core/devices/login-rates.ts';
 import { UnclaimedSessions } from '../../core/devices/unclaimed-sessions.ts';
@@ -77,10 +77,8 @@ export interface ContextMember {
   figures(): ClusterFigures | null;
 }
 
-interface ContextDeps {
+interface ContextDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly configured?: ConfiguredSettings;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Its supervisor watches the event loop; absent: no supervisor. */
   readonly core?: Pick<CoreHandle, 'progress' | 'holding'>;
   readonly tokenKeys: LiveTokenKeys;

@@ -2,9 +2,9 @@
  * A server: composition of its parts, start and stop. It accepts devices and requests only after the store is open, the registry is
  * imported, and sessions left open by a crash are closed.
  */
-import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
+import type { Cancel } from '../../lib/clock.ts';
 import { assert } from '../../lib/assert.ts';
-import type { Log } from '../../lib/log.ts';
 import type { CoreHandle, UpgradeControl } from '../site/core-task.ts';
 import { awaitSessions, mayBeBrought } from '../site/unclaimed-sessions.ts';
 import { logOpened, openStore, type Store } from '../../storage/lmdb/open-store.ts';
@@ -24,9 +24,7 @@ import { removeRuntimeFile, writeRuntimeFile } from './runtime-file.ts';
 import type { ConfiguredSettings } from '../config/settings.ts';
 import type { ListenerName, Settings } from '../config/settings-schema.ts';
 
-export interface ServerDeps {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface ServerDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   /** Default: a child process. */
   readonly startMedia?: () => MediaCarrier;
   /** Sources of the settings. Default: none. */

@@ -2,8 +2,7 @@
  * Media processes as children of a supervisor, in the number of the settings. A child is restarted on the same port, so that its calls
  * find it again; other children are not affected. Source: calls-and-media.md, The media process.
  */
-import type { Clock } from '../../lib/clock.ts';
-import type { Log } from '../../lib/log.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import { mediaRestartMsMax, mediaRestartMsMin, mediaStartMsMax, mediaStopMsMax } from '../../model/limits.ts';
 import type { MediaChildKind, MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import { mediaChildSettings } from '../config/derived-settings.ts';
@@ -14,9 +13,7 @@ import { SupervisedChild, type ChildFacts } from './child.ts';
 
 export type MediaLife<Fork extends ChildFork> = ChildLife<MediaChildKind, Fork>;
 
-export interface MediaChildrenDeps<Fork extends ChildFork> {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface MediaChildrenDeps<Fork extends ChildFork> extends Pick<CoreDeps, 'clock' | 'log'> {
   /** Throws when the process could not be created. */
   readonly launch: () => Fork;
   /** Task of the process with this number. */

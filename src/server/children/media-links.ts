@@ -2,15 +2,15 @@
  * Media processes that connect to the server: those of its site, each over its own socket, and those of other machines, at one port.
  * Each may connect late, disconnect and reconnect. Source: calls-and-media.md, The media process; scale-out.md, Edges.
  */
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import type { Server } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { completesWithin, type Clock } from '../../lib/clock.ts';
+import { completesWithin } from '../../lib/clock.ts';
 import { formatListenAddress } from '../../lib/connections/listen-address.ts';
 import { listenForLinks, type LinkPort } from '../../lib/link/link-key.ts';
 import { listenLocally } from '../../lib/link/local-socket.ts';
 import type { PskListener } from '../../lib/link/psk-transport.ts';
 import { deferred, type Deferred } from '../../lib/deferred.ts';
-import type { Log } from '../../lib/log.ts';
 import { Throttle } from '../../lib/throttle.ts';
 import { declineMedia, mediaPsk } from '../../media/link/media-language.ts';
 import { mediaStopMsMax } from '../../model/limits.ts';
@@ -20,9 +20,7 @@ import { mediaChildSettings } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { edgesBackMsMax, edgesBringMsMax } from '../site/site-limits.ts';
 
-export interface MediaLinksDeps {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface MediaLinksDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   /** One for each expected media process. */
   readonly connections: readonly MediaConnection[];
 }

@@ -2,9 +2,9 @@
  * Alarms of this server, evaluated every 15 s without Prometheus: the alert rules, the reasons of `/readyz`, and the checks of the doctor
  * that a running server can make. `GET /v1/alarms` on the ops listener returns them.
  */
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import { z } from 'zod';
-import type { Cancel, Clock } from '../../lib/clock.ts';
-import type { Log } from '../../lib/log.ts';
+import type { Cancel } from '../../lib/clock.ts';
 import { readVersion } from '../../lib/package-version.ts';
 import { alarmsEveryMs, checksEveryMs } from '../../model/console-limits.ts';
 import { readRoute, type AdminRoute } from '../../gateways/ops/admin-route.ts';
@@ -45,9 +45,7 @@ export interface AlarmJson extends Pick<Alarm, 'name' | 'of' | 'state' | 'found'
   readonly cure: string | null;
 }
 
-export interface AlarmWatchDeps {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface AlarmWatchDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly node: string;
   readonly settings: Settings;
   readonly configured: Pick<ConfiguredSettings, 'file'>;

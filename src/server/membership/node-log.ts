@@ -1,22 +1,20 @@
 /** The event log of a node: own events are published to the shared stream, and all events of the stream are written to its store. */
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import { answeredWithin } from '../../cluster/nats/answered-within.ts';
 import type { NodeTransport } from '../../cluster/nats/node-transport.ts';
 import { EventMirror } from '../../cluster/events/event-mirror.ts';
 import { EventStream } from '../../cluster/events/event-stream.ts';
 import { callEndsLookedAtMax, callEndsSlice, streamLastMsMax } from '../../cluster/events/log-limits.ts';
-import { nextTurn, type Clock } from '../../lib/clock.ts';
+import { nextTurn } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
-import type { Log } from '../../lib/log.ts';
 import type { OutboxEvent } from '../../core/ports/outbox.ts';
 import { SharedStateUnavailable } from '../../core/ports/session-locator.ts';
 import type { MirroredLogStore } from '../../storage/events/mirrored-log.ts';
 
-interface NodeLogDeps {
+interface NodeLogDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly link: Pick<NodeTransport, 'deviceEvents' | 'eventTail'>;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly events: EventLog;
   readonly mirror: MirroredLogStore;
   /** Maximum number of devices at this node. */

@@ -1,7 +1,7 @@
 /** Membership of a node in a cluster over NATS. Each node has its own store. Source: cluster.md. */
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import { randomBytes } from 'node:crypto';
 import { assert } from '../../lib/assert.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { NatsTransport, type NodeTransport } from '../../cluster/nats/node-transport.ts';
 import { PendingClaims, ClaimedRecords } from '../../cluster/ownership/pending-claims.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
@@ -18,9 +18,7 @@ import type { Settings } from '../config/settings-schema.ts';
 
 const dayMs = 24 * 3600 * 1000;
 
-export interface NodeDeps {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface NodeDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly node: string;
 }
 

@@ -1,19 +1,17 @@
 /** The registry of a node: a mirror of the shared bucket, and publication of its own changes. */
-import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
+import type { Cancel } from '../../lib/clock.ts';
 import type { NodeTransport } from '../../cluster/nats/node-transport.ts';
 import { RegistryMirror } from '../../cluster/registry/registry-mirror.ts';
 import { RegistryPublisher } from '../../cluster/registry/registry-publisher.ts';
-import type { Log } from '../../lib/log.ts';
 import type { AppliedChanges } from '../../storage/registry/mirrored-rows.ts';
 import { MirroredRegistryStore } from '../../storage/registry/mirrored-registry.ts';
 import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
 import type { RegistryOwner } from './membership.ts';
 import type { ServerContext } from '../bootstrap/server-context.ts';
 
-export interface NodeRegistryDeps {
+export interface NodeRegistryDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly link: Pick<NodeTransport, 'isUnavailable' | 'onChange' | 'bucket' | 'bucketTail'>;
-  readonly clock: Clock;
-  readonly log: Log;
   readonly tables: RegistryTables;
   /** Called when changes of other nodes were applied. Must not throw. */
   readonly applied: (changes: AppliedChanges) => void;

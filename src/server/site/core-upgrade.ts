@@ -3,8 +3,8 @@
  * Until the order to hand over, a failure changes nothing. Source: scale-out.md, Edges;
  * docs/adr/0032-an-upgrade-is-a-planned-restart-of-the-core.md.
  */
-import { inTime, type Clock } from '../../lib/clock.ts';
-import type { Log } from '../../lib/log.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
+import { inTime } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
 import { linkVersion as mediaLinkVersion } from '../../protocol/media-link/link-message.ts';
 import { edgeLinkVersion } from '../../protocol/edge-link/edge-message.ts';
@@ -15,9 +15,7 @@ import type { CoreChildKind, CoreLife, CoreReport, CoreTask, SuccessorFacts } fr
 import { coreListenMsMax, handOverMsMax, successorLoadMsMax } from './site-limits.ts';
 import type { SpareCore } from './spare-core.ts';
 
-export interface CoreUpgradeDeps {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface CoreUpgradeDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly core: Pick<SupervisedChild<CoreChildKind>, 'life' | 'succeed'>;
   /** A spare core of the serving release. */
   readonly spare: Pick<SpareCore, 'renew'>;

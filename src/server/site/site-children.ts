@@ -1,7 +1,7 @@
 /** Starts the children of a site: core, edges and media processes. Source: scale-out.md, Edges. */
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import { spawn } from 'node:child_process';
 import type { Clock } from '../../lib/clock.ts';
-import type { Log } from '../../lib/log.ts';
 import { coreStartMsMax, edgeStartMsMax, siteRestartMsMax, siteRestartMsMin } from './site-limits.ts';
 import { forkOf, nodeCommand, type ChildFork } from '../children/child-fork.ts';
 import { ChildLife } from '../children/child-life.ts';
@@ -15,9 +15,7 @@ import { listenerNames, type Settings } from '../config/settings-schema.ts';
 import type { CoreChildKind, CoreLife, CoreReport, CoreTask } from './core-task.ts';
 import { SpareCore } from './spare-core.ts';
 
-export interface SiteDeps {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface SiteDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly dataDirectory: string;
   /** Program and arguments, after the options of Node. */
   readonly coreArguments: readonly string[];

@@ -2,14 +2,12 @@
  * A spare core, with its code loaded, which is most of a start. It has no task until it replaces a core that dies. Source:
  * scale-out.md, Edges (2 s at 20 000 sessions, 6 s at 150 000).
  */
-import type { Cancel, Clock } from '../../lib/clock.ts';
-import type { Log } from '../../lib/log.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
+import type { Cancel } from '../../lib/clock.ts';
 import type { CoreLife } from './core-task.ts';
 import { spareCoreDelayMs, spareCoreRetryMs } from './site-limits.ts';
 
-export interface SpareCoreOptions {
-  readonly clock: Clock;
-  readonly log: Log;
+export interface SpareCoreOptions extends Pick<CoreDeps, 'clock' | 'log'> {
   /** Throws when the process could not be created. */
   readonly start: () => CoreLife;
 }
