@@ -6,15 +6,7 @@ import type { Cancel, Clock } from '../lib/clock.ts';
 import { figuresEveryMs, figuresKept } from '../model/console-limits.ts';
 import type { Exposition } from './metrics.ts';
 
-export interface FiguresJson {
-  readonly every_ms: number;
-  /** Pass it as `after` to read the samples that follow. */
-  readonly next: number;
-  /** Wall milliseconds of each sample, ascending. */
-  readonly at_ms: readonly number[];
-  /** One value per sample; null: no value. Counters count from the start of the server. */
-  readonly series: Readonly<Record<string, readonly (number | null)[]>>;
-}
+export type FiguresJson = ReturnType<FigureHistory['read']>;
 
 /** A sampled metric: name of its series, and the label that distinguishes them; other labels are summed up. */
 interface NotedMetric {
@@ -97,17 +89,23 @@ export class FigureHistory {
   }
 
   /** Samples after `after`, which is a `next` from an earlier call. */
-  read(after: number): FiguresJson {
+  read(after: number) {
     // A cursor from before a restart may exceed the count: then all samples are new.
     const from = Math.max(after > this.#count ? 0 : after, this.#count - this.#figures.kept, 0);
     const places = Array.from({ length: this.#count - from }, (_, at) => (from + at) % this.#figures.kept);
     const series = Array.from(this.#series, ([name, values]) => {
-      return [name, places.map((place) => numberOrNull(values[place]))] as const;
+      return [name, places.map((place) => numberOrNull(values[place]))] as [
+        string,
+        readonly (number | null)[],
+      ];
     });
     return {
       every_ms: this.#figures.everyMs,
+      // Pass it as `after` to read the samples that follow.
       next: this.#count,
+      // Wall milliseconds of each sample, ascending.
       at_ms: places.map((place) => this.#atMs[place] ?? 0),
+      // One value per sample; null: no value. Counters count from the start of the server.
       series: Object.fromEntries(series),
     };
   }

@@ -1,7 +1,7 @@
 /** `reveille upgrade`: replaces the running core by the release in place. Source: docs/upgrading.md, Upgrading. */
 import type { Command } from 'commander';
 import type { SiteJson } from '../../server/site/site-route.ts';
-import type { UpgradeBegunJson, UpgradeJson } from '../../server/site/upgrade-routes.ts';
+import type { CoreJson, UpgradeJson } from '../../server/site/upgrade-routes.ts';
 import { pause } from '../../lib/clock.ts';
 import { newCommand, type CommandContext, inContext, untilInterrupted } from '../shell/command-context.ts';
 import { CommandError } from '../shell/command-error.ts';
@@ -34,7 +34,7 @@ async function upgrade(
   { edges = false, yes = false }: UpgradeOptions,
 ): Promise<void> {
   if (edges && !yes) await untilInterrupted((signal) => confirm(context, signal));
-  const begun = await opsClient(context).change<UpgradeBegunJson>('/v1/upgrade', { edges });
+  const begun = await opsClient(context).change<CoreJson>('/v1/upgrade', { edges });
   const now = await finished(context, begun);
   const before = { pid: begun.pid, version: begun.version };
   const after = { pid: now.pid, version: now.version };
@@ -63,7 +63,7 @@ const askEveryMs = 250;
 const silentMsMax = 180_000;
 
 /** Waits for the new core. Throws if the upgrade failed. */
-async function finished(context: CommandContext, { pid }: UpgradeBegunJson): Promise<UpgradeJson> {
+async function finished(context: CommandContext, { pid }: CoreJson): Promise<UpgradeJson> {
   const { clock } = context;
   let heardMs = clock.monotonicMs();
   while (clock.monotonicMs() - heardMs < silentMsMax) {

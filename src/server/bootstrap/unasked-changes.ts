@@ -11,7 +11,7 @@ import { encodeImportReport } from '../../gateways/admin/import-query.ts';
 import type { ServerContext } from './server-context.ts';
 import type { RegistryRefresh } from './registry-refresh.ts';
 import type { CertificatesInForce } from '../config/certificates-in-force.ts';
-import { settingsAwaitingRestart } from '../config/settings-route.ts';
+import { listSettings } from '../config/settings-route.ts';
 import type { ListenerName } from '../config/settings-schema.ts';
 import type { UpgradeControl } from '../site/core-task.ts';
 import type { Operators } from '../../gateways/ops/operators.ts';
@@ -100,9 +100,13 @@ async function reloadAll(parts: ReloadedParts): Promise<Reloaded> {
     found.push(await certificates.reload(name, () => reloadCertificate(parts, name)));
   if (context.settings.media.process === 'elsewhere') found.push(await reloadElsewhere(parts));
   found.push(await context.tokenKeys.reload());
-  const { names, problem } = settingsAwaitingRestart(context.configured);
-  if (names.length > 0)
-    context.log.warn({ settings: names }, 'settings: changed; they take effect at a restart');
+  const { settings, file_problem: problem } = listSettings(context);
+  const changed = settings.filter((setting) => Object.hasOwn(setting, 'after_restart'));
+  if (changed.length > 0)
+    context.log.warn(
+      { settings: changed.map(({ name }) => name) },
+      'settings: changed; they take effect at a restart',
+    );
   if (problem !== null) context.log.warn({ reason: problem }, 'settings: invalid; a restart would fail');
   const problems = found.filter((problem) => problem !== null);
   if (problems.length === 0) context.log.info({}, 'reloaded');

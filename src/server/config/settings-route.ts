@@ -14,34 +14,8 @@ import {
   maskSetting,
   settingKeys,
   type ConfiguredSettings,
-  type SettingOrigin,
 } from './settings.ts';
 import type { Settings } from './settings-schema.ts';
-
-/** Secrets are masked in every value. */
-export interface SettingJson {
-  /** `section.key`. */
-  readonly name: string;
-  /** Value in force. */
-  readonly value: unknown;
-  readonly origin: SettingOrigin;
-  /** True: differs from the default. */
-  readonly changed: boolean;
-  /** Configured value, present if another one is in force, with the reason. */
-  readonly configured?: unknown;
-  readonly reason?: string;
-  /** Value after a restart, present if its source has changed since the start. */
-  readonly after_restart?: unknown;
-  readonly description: string;
-}
-
-export interface SettingsJson {
-  readonly settings: readonly SettingJson[];
-  /** Absolute path of the settings file; null: none. */
-  readonly file: string | null;
-  /** The reason why a restart would fail with the current file; null: it would not. */
-  readonly file_problem: string | null;
-}
 
 /** `settings`: from the start of the server. */
 export interface SettingsSeen {
@@ -54,13 +28,17 @@ export function settingsRoute(seen: SettingsSeen): AdminRoute {
   return readRoute('/v1/settings', z.strictObject({}), async () => listSettings(seen));
 }
 
-export function listSettings({ settings, configured, sharers = () => 1 }: SettingsSeen): SettingsJson {
+export type SettingsJson = ReturnType<typeof listSettings>;
+export type SettingJson = SettingsJson['settings'][number];
+
+/** Secrets are masked in every value. */
+export function listSettings({ settings, configured, sharers = () => 1 }: SettingsSeen) {
   const inForce = findInForce(settings, surroundings(sharers()));
   const defaults = encodeSettings(loadSettings({ env: {} }));
   const given = encodeSettings(configured.settings);
   const started = encodeSettings(settings);
   const { next, problem } = readAgain(configured);
-  const listed = settingKeys.map((setting): SettingJson => {
+  const listed = settingKeys.map((setting) => {
     const { section, key, name, description } = setting;
     const [ofDefault, ofGiven, ofStart, ofNext] = [defaults, given, started, next].map(
       (values) => values[section]?.[key],
@@ -68,29 +46,22 @@ export function listSettings({ settings, configured, sharers = () => 1 }: Settin
     const bound = inForce.get(name) ?? { value: ofStart, reason: startReason };
     const isOther = !isSame(bound.value, ofGiven);
     return {
+      // `section.key`.
       name,
+      // In force.
       value: maskSetting(setting, bound.value),
-      origin: configured.origins.get(name) ?? 'default',
+      origin: configured.origins.get(name) ?? ('default' as const),
+      // True: differs from the default.
       changed: !isSame(ofGiven, ofDefault),
+      // Present if another value is in force.
       ...(isOther && { configured: maskSetting(setting, ofGiven), reason: bound.reason }),
+      // Present if its source has changed since the start.
       ...(!isSame(ofNext, ofGiven) && { after_restart: maskSetting(setting, ofNext) }),
       description,
     };
   });
+  // The reason why a restart would fail with the current file; null: it would not.
   return { settings: listed, file: configured.file, file_problem: problem };
-}
-
-/** Names of settings that a restart would change, and the reason if a restart would fail. */
-export function settingsAwaitingRestart(configured: ConfiguredSettings): {
-  readonly names: readonly string[];
-  readonly problem: string | null;
-} {
-  const given = encodeSettings(configured.settings);
-  const { next, problem } = readAgain(configured);
-  const changed = settingKeys.filter(
-    ({ section, key }) => !isSame(next[section]?.[key], given[section]?.[key]),
-  );
-  return { names: changed.map(({ name }) => name), problem };
 }
 
 type Values = ReturnType<typeof encodeSettings>;

@@ -8,7 +8,7 @@ import type { Cancel } from '../../lib/clock.ts';
 import { readVersion } from '../../lib/package-version.ts';
 import { alarmsEveryMs, checksEveryMs } from '../../model/console-limits.ts';
 import { readRoute, type AdminRoute } from '../../gateways/ops/admin-route.ts';
-import { alarmFigures, type AlarmSeverity } from '../../telemetry/alarm-rules.ts';
+import { alarmFigures } from '../../telemetry/alarm-rules.ts';
 import { Alarms, judgeRules, type Alarm, type FoundAlarm } from '../../telemetry/alarms.ts';
 import { FigureHistory, type FigureHistoryDeps } from '../../telemetry/figure-history.ts';
 import type { Readiness } from '../../telemetry/readiness.ts';
@@ -21,29 +21,6 @@ import { checkFiles } from './file-checks.ts';
 import type { Finding } from './finding.ts';
 import { checkMachineLimits, thisMachine } from './machine-checks.ts';
 import { reasonsInWords } from './unready-reasons.ts';
-
-export interface AlarmsAnswer {
-  readonly node: string;
-  readonly version: string;
-  /** Start of the core, ISO 8601. */
-  readonly started_at: string;
-  /** `healthy`, or number and names of the firing alarms. */
-  readonly health: string;
-  /** Firing before pending. */
-  readonly alarms: readonly AlarmJson[];
-  /** Newest first. */
-  readonly resolved: readonly AlarmJson[];
-}
-
-export interface AlarmJson extends Pick<Alarm, 'name' | 'of' | 'state' | 'found'> {
-  readonly severity: AlarmSeverity;
-  /** ISO 8601. */
-  readonly since: string;
-  readonly resolved_at: string | null;
-  /** Null: see `found`. */
-  readonly meaning: string | null;
-  readonly cure: string | null;
-}
 
 export interface AlarmWatchDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly node: string;
@@ -62,7 +39,6 @@ export class AlarmWatch {
   readonly #deps: AlarmWatchDeps;
   readonly #figures: FigureHistory;
   readonly #alarms: Alarms;
-  readonly #startedAt = processStart();
   #findings: readonly Finding[] = [];
   #checking = Promise.resolve();
   #rows: Promise<ReadonlyMap<string, AlertRow>> | null = null;
@@ -134,19 +110,35 @@ export class AlarmWatch {
   async #answer(): Promise<AlarmsAnswer> {
     const rows = await (this.#rows ??= readAlertRows());
     this.#judge();
-    const { active, resolved } = this.#alarms;
-    return {
-      node: this.#deps.node,
-      version: readVersion(),
-      started_at: this.#startedAt,
-      health: healthOf(active),
-      alarms: active.map((alarm) => encodeAlarm(alarm, rows)),
-      resolved: resolved.map((alarm) => encodeAlarm(alarm, rows)),
-    };
+    return encodeAlarms(this.#deps.node, this.#alarms, rows);
   }
 }
 
-function encodeAlarm(alarm: Alarm, rows: ReadonlyMap<string, AlertRow>): AlarmJson {
+export type AlarmsAnswer = ReturnType<typeof encodeAlarms>;
+
+function encodeAlarms(
+  node: string,
+  { active, resolved }: Pick<Alarms, 'active' | 'resolved'>,
+  rows: ReadonlyMap<string, AlertRow>,
+) {
+  return {
+    node,
+    version: readVersion(),
+    // The start of the core, ISO 8601.
+    started_at: processStart(),
+    // `healthy`, or number and names of the firing alarms.
+    health: healthOf(active),
+    // Firing before pending.
+    alarms: active.map((alarm) => encodeAlarm(alarm, rows)),
+    // Newest first.
+    resolved: resolved.map((alarm) => encodeAlarm(alarm, rows)),
+  };
+}
+
+export type AlarmJson = ReturnType<typeof encodeAlarm>;
+
+/** Times are ISO 8601. `meaning` null: see `found`. */
+function encodeAlarm(alarm: Alarm, rows: ReadonlyMap<string, AlertRow>) {
   const { name, of, state, severity, found, sinceMs, resolvedMs, advice } = alarm;
   const { meaning = null, cure = advice } = rows.get(name) ?? {};
   const since = new Date(sinceMs).toISOString();

@@ -7,20 +7,15 @@ export function clusterRoute(
   read: () => Promise<readonly MemberJson[]>,
   ageMs: () => number | null = () => 0,
 ): AdminRoute {
-  const handle = async (): Promise<ClusterJson> => {
-    const members = await read();
-    const age = ageMs();
-    return { age_ms: age, stale: age === null || age > memberKnowledgeMsMax, members };
-  };
+  const handle = async () => clusterJson(await read(), ageMs());
   return { method: 'GET', path: '/v1/cluster', handle };
 }
 
-export interface ClusterJson {
-  /** Age of the knowledge about other members, milliseconds; null: none yet. */
-  readonly age_ms: number | null;
-  /** True: the knowledge is outdated: members may have joined or left. */
-  readonly stale: boolean;
-  readonly members: readonly MemberJson[];
+export type ClusterJson = ReturnType<typeof clusterJson>;
+
+/** `stale`: the knowledge is outdated: members may have joined or left. */
+function clusterJson(members: readonly MemberJson[], ageMs: number | null) {
+  return { age_ms: ageMs, stale: ageMs === null || ageMs > memberKnowledgeMsMax, members };
 }
 
 /** Times are wall milliseconds. */

@@ -7,24 +7,6 @@ import type { FrontFigures, FrontsFigures } from '../../telemetry/front-gauges.t
 import type { CallService } from '../bootstrap/call-service.ts';
 import type { CoreSite, SiteChild } from './core-task.ts';
 
-export interface SiteJson {
-  /** The core first. */
-  readonly processes: readonly SiteProcessJson[];
-  /** Threads of the core that serve the API; empty: its main thread does. */
-  readonly fronts: readonly FrontJson[];
-}
-
-export interface FrontJson extends Pick<FrontFigures, 'name' | 'connections' | 'utilization' | 'restarts'> {
-  /** `stuck`: its event loop is blocked; `down`: it has ended and will be restarted. */
-  readonly state: FrontFigures['state'];
-  /** Calls waiting for the core. */
-  readonly waiting_calls: number;
-  /** Calls without an answer of the core. */
-  readonly open_calls: number;
-  /** ISO 8601: its start; while it is down, its end. */
-  readonly since: string;
-}
-
 /** Null: unknown. */
 export interface SiteProcessJson {
   readonly name: string;
@@ -52,11 +34,16 @@ interface SiteParts {
 }
 
 export function siteRoute(parts: SiteParts, hasMedia: boolean): AdminRoute {
-  return readRoute('/v1/site', z.strictObject({}), async (): Promise<SiteJson> => {
-    const media = hasMedia ? mediaOf(parts) : [];
-    const fronts = parts.fronts?.figures.fronts ?? [];
-    return { processes: [...siteProcesses(parts), ...media], fronts: fronts.map(frontJson) };
-  });
+  return readRoute('/v1/site', z.strictObject({}), async () => describeSite(parts, hasMedia));
+}
+
+export type SiteJson = ReturnType<typeof describeSite>;
+
+/** `processes`: the core first. `fronts`: threads of the core that serve the API; empty: its main thread does. */
+function describeSite(parts: SiteParts, hasMedia: boolean) {
+  const media = hasMedia ? mediaOf(parts) : [];
+  const fronts = parts.fronts?.figures.fronts ?? [];
+  return { processes: [...siteProcesses(parts), ...media], fronts: fronts.map(frontJson) };
 }
 
 /** The core, followed by its edges. */
@@ -131,12 +118,18 @@ function linkedJson(
   return { name, kind, state, pid, release, ...none, restarts, since: startOf(child) };
 }
 
-function frontJson({ waitingCalls, openCalls, utilization, sinceMs, ...front }: FrontFigures): FrontJson {
+export type FrontJson = ReturnType<typeof frontJson>;
+
+/** State `stuck`: its event loop is blocked; `down`: it has ended and will be restarted. */
+function frontJson({ waitingCalls, openCalls, utilization, sinceMs, ...front }: FrontFigures) {
   return {
     ...front,
+    // For the core.
     waiting_calls: waitingCalls,
+    // Without an answer of the core.
     open_calls: openCalls,
     utilization: Number(utilization.toFixed(3)),
+    // ISO 8601: its start; while it is down, its end.
     since: new Date(sinceMs).toISOString(),
   };
 }

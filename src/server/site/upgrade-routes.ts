@@ -5,45 +5,36 @@ import { z } from 'zod';
 import { readVersion } from '../../lib/package-version.ts';
 import { fail, type Result } from '../../lib/result.ts';
 import { changeRoute, readRoute, refuse, type AdminRoute } from '../../gateways/ops/admin-route.ts';
-import type { UpgradeControl } from './core-task.ts';
-
-/** Answer of `GET /v1/upgrade`. */
-export interface UpgradeJson {
-  /** Process id of the core. */
-  readonly pid: number;
-  readonly version: string;
-  readonly upgrading: boolean;
-  readonly failure: string | null;
-}
-
-/** Answer of `POST /v1/upgrade`. */
-export interface UpgradeBegunJson {
-  readonly upgrading: true;
-  readonly pid: number;
-  readonly version: string;
-}
+import type { UpgradeControl, UpgradeState } from './core-task.ts';
 
 const bodyForm = z.strictObject({ edges: z.boolean().default(false) });
 
 export function upgradeRoutes(control: UpgradeControl): AdminRoute[] {
-  const { pid } = process;
-  const version = readVersion();
   return [
-    readRoute('/v1/upgrade', z.strictObject({}), async (): Promise<UpgradeJson> => {
-      const { isUnderWay: upgrading, failure } = control.state;
-      return { pid, version, upgrading, failure };
-    }),
+    readRoute('/v1/upgrade', z.strictObject({}), async () => encodeUpgrade(control.state)),
     changeRoute(
       '/v1/upgrade',
       bodyForm,
       async ({ edges }) => {
         const begun = control.begin(edges);
         if (!begun.ok) return refuse(409, begun.error);
-        return { upgrading: true, pid, version } satisfies UpgradeBegunJson;
+        return { upgrading: true, ...encodeCore() };
       },
       { action: 'server.upgrade' },
     ),
   ];
+}
+
+export type CoreJson = ReturnType<typeof encodeCore>;
+
+function encodeCore() {
+  return { pid: process.pid, version: readVersion() };
+}
+
+export type UpgradeJson = ReturnType<typeof encodeUpgrade>;
+
+function encodeUpgrade({ isUnderWay: upgrading, failure }: UpgradeState) {
+  return { ...encodeCore(), upgrading, failure };
 }
 
 /** For a server that holds its own sleep sessions, which would end with it. */
