@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OpsClient } from '../../src/cli/admin/ops-client.ts';
-import type { DeviceListJson } from '../../src/gateways/admin/listed-device.ts';
+import type { DeviceListJson } from '../../src/gateways/admin/device-list-route.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import { openStore } from '../../src/storage/lmdb/open-store.ts';
 import { putConnectionRecord } from '../../src/storage/records/connection-rows.ts';

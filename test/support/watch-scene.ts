@@ -4,7 +4,7 @@ import type { SessionId } from '../../src/model/ids.ts';
 import { mediaFrameResults } from '../../src/model/media/picture.ts';
 import type { MediaView } from '../../src/protocol/media-link/media-values.ts';
 import { ViewerTickets, WatchKeys } from '../../src/core/calls/viewers.ts';
-import type { CallMediaDeps } from '../../src/gateways/admin/call-media-routes.ts';
+import type { CallMediaDeps } from '../../src/gateways/admin/call-routes.ts';
 import type { CallPageDeps } from '../../src/gateways/console/call-page.ts';
 import { callSession } from './call-scene.ts';
 import { DrivenClock } from './driven-clock.ts';

@@ -1,5 +1,5 @@
 /** The figures of a call: results of its frames and packets, delays, and requests. */
-import type { MediaViewJson } from '../../gateways/admin/call-media-routes.ts';
+import type { MediaViewJson } from '../../gateways/admin/call-routes.ts';
 import type { MediaFrameResult } from '../../model/media/picture.ts';
 import { el, setText } from '../dom.ts';
 import { dataTable } from '../lists.ts';

@@ -1,6 +1,5 @@
 /** The pictures and the sound of a call, reopened when they are lost: by WebRTC, or if that fails by two MJPEG streams without sound. */
-import type { CallJson } from '../../gateways/admin/call-routes.ts';
-import type { MediaViewJson } from '../../gateways/admin/call-media-routes.ts';
+import type { CallJson, MediaViewJson } from '../../gateways/admin/call-routes.ts';
 import type { MediaLinksJson } from '../../gateways/console/call-page.ts';
 import { el } from '../dom.ts';
 import { button } from '../page.ts';

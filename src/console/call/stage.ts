@@ -1,5 +1,5 @@
 /** One stream of a call: its picture and its figures. */
-import type { StreamViewJson } from '../../gateways/admin/call-media-routes.ts';
+import type { StreamViewJson } from '../../gateways/admin/call-routes.ts';
 import { el, freshId, setText } from '../dom.ts';
 import { formatCount } from '../text.ts';
 import type { StreamName } from './live-connection.ts';

@@ -1,6 +1,6 @@
 /** Actions on a device: wake, send a message, change, end its sessions, disable, remove. */
 import type { DeviceStatus } from '../../gateways/admin/device-routes.ts';
-import type { AcknowledgedJson } from '../../gateways/admin/message-route.ts';
+import type { AcknowledgedJson } from '../../gateways/admin/wake-route.ts';
 import { actionButtons, type Action, type Disclosure, type Field, type Values } from '../actions.ts';
 import { linkTo, moveTo, type Page } from '../page.ts';
 import { formatSpan } from '../text.ts';

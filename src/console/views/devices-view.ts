@@ -1,5 +1,5 @@
 /** Devices by part of their id, label, product and state, one page at a time. */
-import type { DeviceListJson, ListedDeviceJson } from '../../gateways/admin/listed-device.ts';
+import type { DeviceListJson, ListedDeviceJson } from '../../gateways/admin/device-list-route.ts';
 import type { ListedState } from '../../model/peer.ts';
 import { actionButtons } from '../actions.ts';
 import { addDevice } from './device-actions.ts';

@@ -2,6 +2,10 @@
  * Call sessions on the ops listener: `GET /v1/calls` lists the live ones, with `device_id` those of one device; `POST
  * /v1/calls/end` ends one, `/v1/calls/ticket` lets one person watch it. No answer contains a room key, a token or a payload. An
  * answer waits for the commit of what it reports, within a limit.
+ *
+ * The media of a call: `GET /v1/calls/media` describes them, `POST /v1/calls/watch` returns the address of a page that shows them
+ * to one person. A one-time ticket opens the page, since a browser cannot send a bearer token when it follows a link
+ * (console/call-page.ts).
  */
 import { type CallMedia, type CallSession, callEndReasons, type CallEndReason } from '../../model/call.ts';
 import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
@@ -14,6 +18,7 @@ import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { roomOf, type MediaCapacity } from '../../model/media/media-capacity.ts';
 import { callCommitMsMax } from '../../model/limits.ts';
 import type { ViewerTickets } from '../../core/calls/viewers.ts';
+import type { MediaAddress, MediaView, StreamView } from '../../protocol/media-link/media-values.ts';
 import {
   type AdminAnswer,
   type AdminRefusal,
@@ -30,6 +35,12 @@ export interface CallLegs {
 
 /** The JSON of a live call session; it contains no secret that would admit anyone to the call. */
 export type CallJson = ReturnType<typeof encodeCall>;
+
+function describeCall({ calls, bridges }: Pick<CarriedCallDeps, 'calls' | 'bridges'>, session: CallSession) {
+  const { sessionId } = session;
+  const legs = { device: calls.hasDevice(sessionId), bridge: calls.hasBridge(sessionId) };
+  return encodeCall(session, legs, bridges.waitsFor(sessionId));
+}
 
 export function encodeCall(session: CallSession, legs: CallLegs, waitsFor: WaitsFor | null) {
   return {
@@ -90,7 +101,7 @@ const listQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(shownMax).default(shownDefault),
 });
 const endBody = z.strictObject({ session, reason: z.enum(callEndReasons).default('cancelled') });
-const ticketBody = z.strictObject({ session });
+const sessionNamed = z.strictObject({ session });
 
 export function callRoutes(deps: CallDeps): AdminRoute[] {
   return [
@@ -100,7 +111,7 @@ export function callRoutes(deps: CallDeps): AdminRoute[] {
       answered: { device_id: 'device_id', reason: 'reason' },
     }),
     // Tickets are issued to operators only and are audited: they show a stranger's face.
-    changeRoute('/v1/calls/ticket', ticketBody, async (body) => issueTicket(deps, body.session)),
+    changeRoute('/v1/calls/ticket', sessionNamed, async (body) => issueTicket(deps, body.session)),
   ];
 }
 
@@ -111,11 +122,7 @@ async function list(
   const { device_id: deviceId, limit } = query;
   const found = deviceId === undefined ? firstOf(calls.sessions(), limit + 1) : calls.sessionsOf(deviceId);
   const shown = found.slice(0, limit);
-  const encoded = shown.map((each) => {
-    const { sessionId } = each;
-    const legs = { device: calls.hasDevice(sessionId), bridge: calls.hasBridge(sessionId) };
-    return encodeCall(each, legs, bridges.waitsFor(sessionId));
-  });
+  const encoded = shown.map((each) => describeCall({ calls, bridges }, each));
   const committing = shown.flatMap(({ deviceId: of }) => calls.committed(of) ?? []);
   await completesWithin(clock, callCommitMsMax, Promise.all(committing));
   return { calls: encoded, more: found.length > limit };
@@ -166,6 +173,97 @@ function issueTicket(deps: CallDeps, sessionId: SessionId): AdminAnswer {
 
 export const noTicket = refuse(503, 'the maximum number of tickets is in use: try again in a minute');
 
-export function unknownSession(sessionId: SessionId): AdminRefusal {
+function unknownSession(sessionId: SessionId): AdminRefusal {
   return refuse(404, `no live call session ${JSON.stringify(sessionId)}`);
+}
+
+export interface CarriedCallDeps {
+  readonly calls: Pick<CallDirectory, 'find' | 'hasDevice' | 'hasBridge'>;
+  readonly bridges: Pick<BridgePool, 'waitsFor'>;
+  readonly media: MediaProcess;
+}
+
+export interface CallMediaDeps extends CarriedCallDeps {
+  /** Tickets of pages are separate from tickets of pictures, so that none opens a picture. */
+  readonly pageTickets: Pick<ViewerTickets, 'issue'>;
+  opsOrigin(): string;
+}
+
+interface MediaProcess {
+  /** Null: there is none, or it does not listen yet. */
+  readonly address: MediaAddress | null;
+  view(session: SessionId): Promise<MediaView | null>;
+}
+
+export interface CarriedCallJson {
+  readonly call: CallJson;
+  /** Null: no leg of the call has connected to the media process yet, or the process does not answer. */
+  readonly view: MediaViewJson | null;
+}
+
+/** Null: no such live session. */
+export async function describeCarriedCall(
+  { calls, bridges, media }: CarriedCallDeps,
+  sessionId: SessionId,
+): Promise<CarriedCallJson | null> {
+  const view = await media.view(sessionId);
+  const session = calls.find(sessionId);
+  if (session === null) return null;
+  return { call: describeCall({ calls, bridges }, session), view: view && encodeMediaView(view) };
+}
+
+export type MediaViewJson = ReturnType<typeof encodeMediaView>;
+
+function encodeMediaView(view: MediaView) {
+  return {
+    mode: view.mode,
+    device: view.hasDevice,
+    bridge: view.hasBridge,
+    viewers: view.viewers,
+    source: encodeStream(view.source),
+    output: encodeStream(view.output),
+    // Video from the device.
+    camera: encodeStream(view.camera),
+    // Counts by result.
+    frames: view.frames,
+    rebuilds: view.rebuilds,
+    key_frames_asked: view.keyFramesAsked,
+    frame_ms: view.frameMs,
+    work_ms: view.workMs,
+  };
+}
+
+export type StreamViewJson = NonNullable<ReturnType<typeof encodeStream>>;
+
+function encodeStream(stream: StreamView | null) {
+  if (stream === null) return null;
+  return {
+    format: stream.format,
+    width: stream.size?.width ?? null,
+    height: stream.size?.height ?? null,
+    frames_per_second: stream.framesPerSecond,
+    bytes_per_second: stream.bytesPerSecond,
+  };
+}
+
+export function callMediaRoutes(deps: CallMediaDeps): AdminRoute[] {
+  return [
+    readRoute('/v1/calls/media', sessionNamed, ({ session }) => describeMedia(deps, session)),
+    changeRoute('/v1/calls/watch', sessionNamed, async (body) => openPage(deps, body.session)),
+  ];
+}
+
+async function describeMedia(deps: CallMediaDeps, sessionId: SessionId): Promise<AdminAnswer> {
+  const described = await describeCarriedCall(deps, sessionId);
+  if (described === null) return unknownSession(sessionId);
+  if (deps.media.address !== null) return described;
+  return refuse(503, 'no media process is available: try again');
+}
+
+function openPage(deps: CallMediaDeps, sessionId: SessionId): AdminAnswer {
+  if (deps.calls.find(sessionId) === null) return unknownSession(sessionId);
+  const issued = deps.pageTickets.issue(sessionId);
+  if (issued === null) return noTicket;
+  const url = `${deps.opsOrigin()}/watch?${new URLSearchParams({ ticket: issued.ticket }).toString()}`;
+  return { url, expires_at: formatTimestamp(issued.expiresAtMs) };
 }

@@ -18,22 +18,19 @@ const refusedQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(refusedLoginsShownMax).default(100),
 });
 
-export interface RefusedAnswer {
-  readonly refused: readonly RefusedLoginJson[];
-  readonly more: boolean;
-  readonly forgotten: number;
+export function refusedRoute(refusedLogins: Pick<RefusedLogins, 'list' | 'forgotten'>): AdminRoute {
+  return readRoute('/v1/refused', refusedQuery, async (query) => listRefused(refusedLogins, query));
 }
 
-export function refusedRoute(refusedLogins: Pick<RefusedLogins, 'list' | 'forgotten'>): AdminRoute {
-  return readRoute('/v1/refused', refusedQuery, async ({ limit, device_id: deviceId, ...query }) => {
-    const rows = refusedLogins.list({ ...query, deviceId });
-    const answer: RefusedAnswer = {
-      refused: rows.slice(0, limit).map(encodeRefused),
-      more: rows.length > limit,
-      forgotten: refusedLogins.forgotten,
-    };
-    return answer;
-  });
+export type RefusedAnswer = ReturnType<typeof listRefused>;
+
+function listRefused(
+  refusedLogins: Pick<RefusedLogins, 'list' | 'forgotten'>,
+  { limit, device_id: deviceId, ...query }: z.output<typeof refusedQuery>,
+) {
+  const rows = refusedLogins.list({ ...query, deviceId });
+  const refused = rows.slice(0, limit).map(encodeRefused);
+  return { refused, more: rows.length > limit, forgotten: refusedLogins.forgotten };
 }
 
 export type RefusedLoginJson = ReturnType<typeof encodeRefused>;

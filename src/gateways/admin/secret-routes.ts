@@ -10,14 +10,6 @@ import { operatorNameForm, opsRoles, type Operator } from '../../model/audit.ts'
 import type { Operators } from '../ops/operators.ts';
 import type { OpsTokenRefusal, StoredOpsToken } from '../../storage/keys/ops-token-file.ts';
 
-export interface TokenKeyListing {
-  readonly keys: readonly TokenKeyJson[];
-}
-
-export interface TokenKeyRotationJson extends TokenKeyListing {
-  readonly dropped: readonly string[];
-}
-
 type Keys = Pick<LiveTokenKeys, 'stored' | 'rotate' | 'retire'>;
 
 const rotateBody = z.strictObject({}).optional();
@@ -25,7 +17,7 @@ const retireBody = z.strictObject({ kid: z.string().min(1) });
 
 export function tokenKeyRoutes(live: Keys): AdminRoute[] {
   return [
-    readRoute('/v1/token-keys', z.strictObject({}), async () => listKeys(live.stored)),
+    readRoute('/v1/token-keys', z.strictObject({}), async () => encodeTokenKeys(live.stored)),
     changeRoute('/v1/token-keys/rotate', rotateBody, async () => encodeRotation(await live.rotate()), {
       answered: { kid: 'keys.0.kid', dropped: 'dropped' },
     }),
@@ -33,15 +25,18 @@ export function tokenKeyRoutes(live: Keys): AdminRoute[] {
   ];
 }
 
-export type TokenKeyJson = ReturnType<typeof encodeTokenKeys>[number];
+export type TokenKeyListing = ReturnType<typeof encodeTokenKeys>;
+export type TokenKeyJson = TokenKeyListing['keys'][number];
 
 /** `keys`: the signing key first; the others still verify. `created_at`: Unix seconds; null: not recorded. */
-function encodeTokenKeys(keys: readonly StoredTokenKey[]) {
-  return keys.map(({ kid, createdAtS }, i) => ({ kid, created_at: createdAtS, signs: i === 0 }));
+function encodeTokenKeys(stored: readonly StoredTokenKey[]) {
+  return { keys: stored.map(({ kid, createdAtS }, i) => ({ kid, created_at: createdAtS, signs: i === 0 })) };
 }
 
-function encodeRotation({ keys, dropped }: TokenKeyRotation): TokenKeyRotationJson {
-  return { keys: encodeTokenKeys(keys), dropped: dropped.map(({ kid }) => kid) };
+export type TokenKeyRotationJson = ReturnType<typeof encodeRotation>;
+
+function encodeRotation({ keys, dropped }: TokenKeyRotation) {
+  return { ...encodeTokenKeys(keys), dropped: dropped.map(({ kid }) => kid) };
 }
 
 const retireRefusals = {
@@ -49,19 +44,11 @@ const retireRefusals = {
   last: (kid: string) => `${kid} is the only token key: rotate first`,
 } as const;
 
-function listKeys(stored: readonly StoredTokenKey[]): TokenKeyListing {
-  return { keys: encodeTokenKeys(stored) };
-}
-
 async function retire(live: Keys, kid: string): Promise<AdminAnswer> {
   const left = await live.retire(kid);
   return left.ok
-    ? listKeys(left.value)
+    ? encodeTokenKeys(left.value)
     : refuse(left.error === 'last' ? 409 : 404, retireRefusals[left.error](kid));
-}
-
-export interface OpsTokenListing {
-  readonly tokens: ReturnType<typeof encodeOpsTokens>;
 }
 
 export interface FreshOpsTokenJson extends Operator {
@@ -75,19 +62,20 @@ const revokeBody = z.strictObject({ name: z.string() });
 
 export function opsTokenRoutes(live: Live): AdminRoute[] {
   return [
-    readRoute('/v1/ops-tokens', z.strictObject({}), async (): Promise<OpsTokenListing> => {
-      return { tokens: encodeOpsTokens(live.stored) };
-    }),
+    readRoute('/v1/ops-tokens', z.strictObject({}), async () => encodeOpsTokens(live.stored)),
     changeRoute('/v1/ops-tokens/create', createBody, (operator) => create(live, operator)),
     changeRoute('/v1/ops-tokens/revoke', revokeBody, ({ name }) => revoke(live, name)),
   ];
 }
 
+export type OpsTokenListing = ReturnType<typeof encodeOpsTokens>;
+
 /** Times in Unix seconds; null: not recorded, or never used. */
-function encodeOpsTokens(tokens: readonly StoredOpsToken[]) {
-  return tokens.map(({ name, role, createdAtS, lastUsedAtS }) => {
+function encodeOpsTokens(stored: readonly StoredOpsToken[]) {
+  const tokens = stored.map(({ name, role, createdAtS, lastUsedAtS }) => {
     return { name, role, created_at: createdAtS, last_used_at: lastUsedAtS };
   });
+  return { tokens };
 }
 
 const createRefusals: Readonly<Record<OpsTokenRefusal, (name: string) => string>> = {

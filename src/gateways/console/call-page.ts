@@ -11,8 +11,9 @@ import {
   type CarriedCallDeps,
   type CarriedCallJson,
   describeCarriedCall,
-} from '../admin/call-media-routes.ts';
-import { noTicket, pictureLink } from '../admin/call-routes.ts';
+  noTicket,
+  pictureLink,
+} from '../admin/call-routes.ts';
 import { type AdminAnswer, refuse } from '../ops/admin-route.ts';
 import { sendAnswer } from '../ops/admin-service.ts';
 import { findBearer } from '../ops/operators.ts';

@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { callMediaRoutes } from '../../../../src/gateways/admin/call-media-routes.ts';
+import { callMediaRoutes } from '../../../../src/gateways/admin/call-routes.ts';
 import { askRoute, type RouteReply } from '../../../support/ask-route.ts';
 import { testDevice } from '../../../support/fakes.ts';
 import { WatchScene } from '../../../support/watch-scene.ts';

@@ -2,11 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SharedStateUnavailable } from '../../../../src/core/ports/session-locator.ts';
-import { deviceListRoute } from '../../../../src/gateways/admin/device-list-route.ts';
+import {
+  deviceListRoute,
+  type DeviceListJson,
+  type DeviceListRouteDeps,
+} from '../../../../src/gateways/admin/device-list-route.ts';
 import { DeviceSearch } from '../../../../src/gateways/admin/device-search.ts';
 import { DeviceIndex } from '../../../../src/gateways/admin/searched-devices.ts';
 import type { ConnectionRecords } from '../../../../src/core/ports/records.ts';
-import type { DeviceListJson, DeviceListRouteDeps } from '../../../../src/gateways/admin/listed-device.ts';
 import type { Peers } from '../../../../src/core/ports/peers.ts';
 import type { PeerQuestion } from '../../../../src/protocol/cluster/peer-message.ts';
 import type { DeviceRow, MemberId, SharedConnection } from '../../../../src/model/cluster.ts';
