@@ -4,33 +4,9 @@
  */
 import { rtcFeedbackMessagesMax, rtcPacketsKept } from '../../model/media/rtc-limits.ts';
 
-export interface ReportBlock {
-  readonly ssrc: number;
-  /** Since the last report, in 256ths of the packets. */
-  readonly fractionLost: number;
-  /** In all, 24 bits, signed. */
-  readonly lost: number;
-  /** Highest sequence number, with its cycles in the upper 16 bits. */
-  readonly highestSequence: number;
-  /** In the stream's clock. */
-  readonly jitter: number;
-  /** Middle 32 bits of the last sender report's NTP time; 0: none arrived. */
-  readonly lastReport: number;
-  /** Since its arrival, in 65536ths of a second. */
-  readonly sinceLastReport: number;
-}
+export type ReportBlock = Readonly<ReturnType<typeof decodeBlock>>;
 
-export interface SenderReport {
-  readonly kind: 'sender_report';
-  readonly ssrc: number;
-  /** Seconds since 1900 and their 2^32ths. */
-  readonly ntpSeconds: number;
-  readonly ntpFraction: number;
-  readonly timestamp: number;
-  readonly packets: number;
-  readonly bytes: number;
-  readonly blocks: readonly ReportBlock[];
-}
+export type SenderReport = Readonly<ReturnType<typeof decodeSenderReport>>;
 
 export interface ReceiverReport {
   readonly kind: 'receiver_report';
@@ -109,10 +85,11 @@ function decodeOne(view: DataView, sequencesMax: number): RtcpMessage | null {
   }
 }
 
-function decodeSenderReport(view: DataView, count: number): SenderReport {
+function decodeSenderReport(view: DataView, count: number) {
   return {
-    kind: 'sender_report',
+    kind: 'sender_report' as const,
     ssrc: view.getUint32(4),
+    // Seconds since 1900, and their 2^32ths.
     ntpSeconds: view.getUint32(8),
     ntpFraction: view.getUint32(12),
     timestamp: view.getUint32(16),
@@ -122,19 +99,29 @@ function decodeSenderReport(view: DataView, count: number): SenderReport {
   };
 }
 
-function decodeBlocks(view: DataView, from: number, count: number): ReportBlock[] {
+function decodeBlocks(view: DataView, from: number, count: number): readonly ReportBlock[] {
   const blocks: ReportBlock[] = [];
   for (let at = from; blocks.length < count && at + blockBytes <= view.byteLength; at += blockBytes)
-    blocks.push({
-      ssrc: view.getUint32(at),
-      fractionLost: view.getUint8(at + 4),
-      lost: (view.getInt32(at + 4) << 8) >> 8,
-      highestSequence: view.getUint32(at + 8),
-      jitter: view.getUint32(at + 12),
-      lastReport: view.getUint32(at + 16),
-      sinceLastReport: view.getUint32(at + 20),
-    });
+    blocks.push(decodeBlock(view, at));
   return blocks;
+}
+
+function decodeBlock(view: DataView, at: number) {
+  return {
+    ssrc: view.getUint32(at),
+    // Since the last report, in 256ths of the packets.
+    fractionLost: view.getUint8(at + 4),
+    // In all, 24 bits, signed.
+    lost: (view.getInt32(at + 4) << 8) >> 8,
+    // Highest sequence number, with its cycles in the upper 16 bits.
+    highestSequence: view.getUint32(at + 8),
+    // In the stream's clock.
+    jitter: view.getUint32(at + 12),
+    // Middle 32 bits of the last sender report's NTP time; 0: none arrived.
+    lastReport: view.getUint32(at + 16),
+    // Since its arrival, in 65536ths of a second.
+    sinceLastReport: view.getUint32(at + 20),
+  };
 }
 
 /** Each item names a packet, and by a mask the 16 after it. Sequence numbers beyond `sequencesMax` are skipped. */

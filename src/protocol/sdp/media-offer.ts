@@ -11,20 +11,10 @@ import {
   tokenForm,
   valueOf,
   type SdpAttributes,
-  type SdpLine,
   type SdpSection,
 } from './session-description.ts';
 
-export interface OfferedCodec {
-  readonly payloadType: number;
-  /** In lower case. */
-  readonly name: string;
-  readonly clockRate: number;
-  readonly channels: number;
-  /** The parameters in `parametersUsed`; names are in lower case. */
-  readonly parameters: ReadonlyMap<string, string>;
-  readonly feedback: ReadonlySet<string>;
-}
+export type OfferedCodec = Readonly<ReturnType<typeof readCodecs>[number]>;
 
 export interface OfferedChannels {
   readonly sctpPort: number;
@@ -34,26 +24,7 @@ export interface OfferedChannels {
   readonly isMapped: boolean;
 }
 
-export interface OfferedSection {
-  readonly line: SdpLine;
-  readonly kind: string;
-  readonly protocol: string;
-  readonly formats: readonly string[];
-  readonly mid: string | null;
-  /** `bundled`: without an address of its own. `off`: disabled by the client. */
-  readonly port: 'on' | 'bundled' | 'off';
-  readonly isMuxed: boolean;
-  /** True: RTCP may be sent without a leading report. */
-  readonly isReducedSize: boolean;
-  /** True: RTCP feedback may be sent at once, not only at report intervals. */
-  readonly hasEarlyFeedback: boolean;
-  readonly sends: boolean;
-  readonly receives: boolean;
-  readonly codecs: readonly OfferedCodec[];
-  /** Null: not a section of data channels. */
-  readonly channels: OfferedChannels | null;
-  readonly attributes: SdpAttributes;
-}
+export type OfferedSection = Readonly<ReturnType<typeof readSection>>;
 
 /** Media sections that share one transport, in the order of preference for its owner. A single section is also a bundle. */
 export interface OfferedBundle {
@@ -117,10 +88,13 @@ function readBundles(sections: readonly OfferedSection[], session: SdpAttributes
   return [...new Set(sections.map((section) => bundles.get(section) ?? lone(section)))];
 }
 
-function readSection(section: SdpSection, session: SdpAttributes): OfferedSection {
+function readSection(section: SdpSection, session: SdpAttributes) {
   const { line, kind, port, protocol, formats, attributes } = section;
   const levels = [attributes, session];
   const has = (name: string): boolean => attributesOf(levels, name).length > 0;
+  /** `bundled`: without an address of its own. `off`: disabled by the client. */
+  const portUse: 'on' | 'bundled' | 'off' =
+    port !== 0 ? 'on' : attributes.has('bundle-only') ? 'bundled' : 'off';
   const direction = levels.flatMap((level) => directionNames.find((name) => level.has(name)) ?? [])[0];
   return {
     line,
@@ -128,12 +102,15 @@ function readSection(section: SdpSection, session: SdpAttributes): OfferedSectio
     protocol,
     formats,
     mid: valueOf([attributes], 'mid'),
-    port: port !== 0 ? 'on' : attributes.has('bundle-only') ? 'bundled' : 'off',
+    port: portUse,
     isMuxed: has('rtcp-mux') || has('rtcp-mux-only'),
+    // True: RTCP may be sent without a leading report.
     isReducedSize: has('rtcp-rsize'),
+    // True: RTCP feedback may be sent at once, not only at report intervals.
     hasEarlyFeedback: protocol.endsWith('AVPF') || attributes.has('rtcp-fb'),
     ...directions[direction ?? 'sendrecv'],
     codecs: readCodecs(formats, attributes),
+    // Null: not a section of data channels.
     channels: kind === 'application' ? readChannels(formats, attributes) : null,
     attributes,
   };
@@ -158,7 +135,7 @@ function parseNumber(text: string | null, otherwise: number): number {
 const staticCodecs: ReadonlyMap<string, string> = new Map([['8', 'PCMA/8000']]);
 
 /** Each attribute is read once, whatever the number of formats. */
-function readCodecs(formats: readonly string[], attributes: SdpAttributes): OfferedCodec[] {
+function readCodecs(formats: readonly string[], attributes: SdpAttributes) {
   const maps = firstByFormat(attributes, 'rtpmap');
   const parameters = firstByFormat(attributes, 'fmtp');
   const feedback = feedbackByFormat(attributes);
@@ -168,9 +145,11 @@ function readCodecs(formats: readonly string[], attributes: SdpAttributes): Offe
     if (!/^\d{1,3}$/.test(format) || Number(format) > 127 || name === undefined) return [];
     return {
       payloadType: Number(format),
+      // In lower case.
       name: name.toLowerCase(),
       clockRate: Number(clockRate),
       channels: Number(channels ?? 1),
+      // The parameters in `parametersUsed`; names are in lower case.
       parameters: readParameters(parameters.get(format) ?? ''),
       feedback: new Set([...(feedback.get(format) ?? []), ...(feedback.get('*') ?? [])]),
     };
