@@ -20,15 +20,10 @@ export interface InForce {
   readonly reason: string;
 }
 
-export interface Surroundings {
-  /** Open file limit of a process. */
-  readonly openFilesMax: number;
-  readonly processors: number;
-  /** Nodes that share the rate limits of an application; at least 1. */
-  readonly sharers: number;
-}
+export type Surroundings = Readonly<ReturnType<typeof surroundings>>;
 
-export function surroundings(sharers = 1): Surroundings {
+/** `openFilesMax`: of a process. `sharers`: nodes that share the rate limits of an application; at least 1. */
+export function surroundings(sharers = 1) {
   return { openFilesMax: readOpenFilesLimit(), processors: availableParallelism(), sharers };
 }
 

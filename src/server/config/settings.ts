@@ -12,18 +12,7 @@ import { readTextFile } from '../../lib/text-file.ts';
 import { replaceUserInfo } from '../../lib/showable-text.ts';
 import { isJsonObject } from '../../lib/utf8.ts';
 
-export interface SettingKey {
-  readonly section: string;
-  readonly key: string;
-  /** `section.key`, as in problems and after `--set`. */
-  readonly name: string;
-  /** `REVEILLE_SECTION_KEY`. */
-  readonly variable: string;
-  readonly description: string;
-  /** Never shown. */
-  readonly isSecret: boolean;
-  readonly schema: z.core.$ZodType;
-}
+export type SettingKey = Readonly<(typeof settingKeys)[number]>;
 
 export const variablePrefix = 'REVEILLE_';
 
@@ -31,16 +20,19 @@ const sections = Object.entries(settingsSchema.def.innerType.shape);
 
 export const sectionNames: readonly string[] = sections.map(([section]) => section);
 
-export const settingKeys: readonly SettingKey[] = sections.flatMap(([section, { def }]) =>
-  Object.entries(def.innerType.shape).map(([key, schema]) => {
+export const settingKeys = sections.flatMap(([section, { def }]) =>
+  Object.entries<z.core.$ZodType>(def.innerType.shape).map(([key, schema]) => {
     const note = settingNotes.get(schema);
     assert(note !== undefined, 'every setting has a note');
     return {
       section,
       key,
+      // As in problems and after `--set`.
       name: `${section}.${key}`,
+      // `REVEILLE_SECTION_KEY`.
       variable: `${variablePrefix}${section}_${key}`.toUpperCase(),
       description: note.description,
+      // Never shown.
       isSecret: note.secret === true,
       schema,
     };

@@ -11,28 +11,21 @@ import { readAddressSpaceLimit } from '../../storage/lmdb/map-room.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { failing, inMegabytes, ok, warn, type Finding } from './finding.ts';
 
-/** Values of a machine that the checks use. */
-export interface Machine {
-  readonly nodeVersion: string;
-  /** Soft limit of open files. */
-  readonly openFilesMax: number;
-  /** Maximum receive buffer of a TCP connection, bytes; null: unknown on this system. */
-  readonly receiveBufferMax: number | null;
-  /** Maximum accept queue of a listening socket; null: unknown on this system. */
-  readonly acceptQueueMax: number | null;
-  /** True: the kernel moves pending connections of a closing socket to another one on its port. Null: unknown on this system. */
-  readonly migratesConnections: boolean | null;
-  /** Address space limit, bytes. */
-  readonly addressSpaceMax: number;
-}
+export type Machine = Readonly<ReturnType<typeof thisMachine>>;
 
-export function thisMachine(): Machine {
+/** Values of a machine that the checks use. Null: unknown on this system. */
+export function thisMachine() {
   return {
     nodeVersion: process.versions.node,
+    // Soft limit of open files.
     openFilesMax: readOpenFilesLimit(),
+    // Maximum receive buffer of a TCP connection, bytes.
     receiveBufferMax: readReceiveBufferMax(),
+    // Maximum accept queue of a listening socket.
     acceptQueueMax: readAcceptQueueMax(),
+    // True: the kernel moves pending connections of a closing socket to another one on its port.
     migratesConnections: readMigration(),
+    // Bytes.
     addressSpaceMax: readAddressSpaceLimit(),
   };
 }
