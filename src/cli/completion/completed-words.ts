@@ -1,14 +1,7 @@
 /** Collects the words that a shell can complete from the program: subcommands, options and choices of each command. */
 import type { Command, Option } from 'commander';
 
-export interface CompletedOption {
-  readonly flags: readonly string[];
-  readonly description: string;
-  readonly takesValue: boolean;
-  /** The only valid values; null: any value. */
-  readonly choices: readonly string[] | null;
-  readonly value: 'file' | 'profile' | 'other';
-}
+export type CompletedOption = ReturnType<typeof optionsOf>[number];
 
 export interface CompletedCommand {
   /** The command's words, each after a space: `''` for the program, ` registry list`. */
@@ -40,7 +33,7 @@ function describe(command: Command, path: string): CompletedCommand[] {
   return [described, ...commands.flatMap((child) => describe(child, `${path} ${child.name()}`))];
 }
 
-function optionsOf(command: Command): CompletedOption[] {
+function optionsOf(command: Command) {
   return command
     .createHelp()
     .visibleOptions(command)
@@ -48,12 +41,13 @@ function optionsOf(command: Command): CompletedOption[] {
       flags: [option.long, option.short].filter((flag) => flag !== undefined && flag !== null),
       description: option.description,
       takesValue: option.required,
+      // The only valid values; null: any value.
       choices: option.argChoices ?? null,
       value: valueOf(option),
     }));
 }
 
-function valueOf({ long, flags }: Option): CompletedOption['value'] {
+function valueOf({ long, flags }: Option): 'file' | 'profile' | 'other' {
   if (long === '--profile') return 'profile';
   const [, name = ''] = /[<[](\w+)/.exec(flags) ?? [];
   return isFile(name) ? 'file' : 'other';

@@ -3,7 +3,6 @@ import { wallSeconds } from '../../lib/clock.ts';
 import { formatMoment } from '../shell/option-values.ts';
 import type { Credential } from '../../model/registry.ts';
 import { StoreFormatError } from '../../storage/lmdb/store-format.ts';
-import type { KindName } from '../../storage/registry/registry-kinds.ts';
 import { hasStore } from '../../storage/lmdb/store-access.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { withRegistry } from '../admin/local-registry.ts';
@@ -12,15 +11,7 @@ import { failing, inMegabytes, ok, warn, type Finding } from '../../server/healt
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { describeCounts } from '../registry/import-view.ts';
 
-export interface SeenRegistry {
-  readonly counts: Readonly<Record<KindName, number>>;
-  /** The first that is valid now; null: none. */
-  readonly credential: Credential | null;
-  /** Time of the newest event, wall milliseconds; 0: there is none. */
-  readonly newestMs: number;
-  /** Size of the memory maps of the store's files, bytes; null while a running server holds them. */
-  readonly mapBytes: number | null;
-}
+export type SeenRegistry = NonNullable<Awaited<ReturnType<typeof seeRegistry>>>;
 
 /** `read` resolves to null if there is no store yet; rejects if the store does not open. */
 export async function checkRegistry(context: CommandContext, read = seeRegistry): Promise<Finding[]> {
@@ -41,11 +32,12 @@ export async function checkRegistry(context: CommandContext, read = seeRegistry)
 const firstStoreAdvice =
   'the first start creates it, empty if anything is configured: import a registry, or check that the disk is mounted';
 
-async function seeRegistry({ clock, dataDirectory }: CommandContext): Promise<SeenRegistry | null> {
+async function seeRegistry({ clock, dataDirectory }: CommandContext) {
   if (!hasStore(dataDirectory)) return null;
   const need = { permissions: [], deviceId: null };
   return withRegistry(dataDirectory, async (registry) => ({
     counts: await registry.counts(),
+    // The first that is valid now; null: none.
     credential: await chooseCredential(registry, need, wallSeconds(clock)),
     newestMs: await registry.newestEventMs(),
     mapBytes: registry.mapBytes,

@@ -27,17 +27,7 @@ export const demoEntries: FirstEntries = {
   devices: ['DEMO-DOORBELL-1', 'DEMO-DOORBELL-2'],
 };
 
-/** In the form of a registry file; the credential is in the form that `--credential` reads. */
-export interface FirstSecrets {
-  readonly app_id: string;
-  readonly access_key_id: string;
-  readonly secret_key: string;
-  readonly devices: readonly {
-    readonly device_id: string;
-    readonly product_id: string;
-    readonly secret: string;
-  }[];
-}
+export type FirstSecrets = Readonly<Awaited<ReturnType<typeof putEntries>>>;
 
 /** Creates the directory and the store if they do not exist. Throws a StoreOpenError or an AuditRefusal. */
 export function seedStore(
@@ -54,10 +44,8 @@ export function seedStore(
   return changeAtRest(resting, change, ({ registry }) => putEntries(registry, entries));
 }
 
-async function putEntries(
-  tables: RegistryTables,
-  { app, appName, product, devices }: FirstEntries,
-): Promise<FirstSecrets> {
+/** Resolves to the secrets in the form of a registry file, the credential in the form that `--credential` reads. */
+async function putEntries(tables: RegistryTables, { app, appName, product, devices }: FirstEntries) {
   const writer = new RegistryWriter(tables, new RegistryStore(tables));
   const [appId, productId] = [app as ApplicationId, product as ProductId];
   const terms = { expiresAt: null, disabled: false };
