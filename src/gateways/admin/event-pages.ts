@@ -26,28 +26,14 @@ export type EventSource = Pick<EventLog, 'head' | 'oldest' | 'read' | 'recentOf'
 /** Events per read of the store, which takes less than a millisecond. */
 export const sliceEvents = 256;
 
-export interface EventPage {
-  readonly events: readonly LoggedEvent[];
-  /** Sequence of the last event scanned; the next read continues after it. */
-  readonly next: number;
-  /** End of the log at the last read; `next` is smaller if the page is full or the search reached its limit. */
-  readonly head: number;
-  /** Events after the requested start were deleted before they could be scanned. */
-  readonly hasGap: boolean;
-}
+export type EventPage = Omit<ReturnType<typeof newestOf>, 'before'>;
 
-export interface NewestEvents extends EventPage {
-  /** The sequence before which a further backward search continues; null: enough events were found, or none are older. */
-  readonly before: number | null;
-}
-
-/** At most `limit` events after `after`. */
-export async function readForward(
-  source: EventSource,
-  filter: EventFilter,
-  after: number,
-  limit: number,
-): Promise<EventPage> {
+/**
+ * At most `limit` events after `after`. `next`: sequence of the last event scanned; the next read continues after it. `head`: end
+ * of the log at the last read; `next` is smaller if the page is full or the search reached its limit. `hasGap`: events after the
+ * requested start were deleted before they could be scanned.
+ */
+export async function readForward(source: EventSource, filter: EventFilter, after: number, limit: number) {
   const events: LoggedEvent[] = [];
   let next = after;
   let { head } = source;
@@ -67,13 +53,16 @@ export async function readForward(
   return { events, next, head, hasGap };
 }
 
-/** The newest `count` events before the sequence `before`; null: before the end. */
+/**
+ * The newest `count` events before the sequence `before`; null: before the end. The `before` of the result: the sequence before
+ * which a further backward search continues; null: enough events were found, or none are older.
+ */
 export async function readNewest(
   source: EventSource,
   filter: EventFilter,
   count: number,
   before: number | null,
-): Promise<NewestEvents> {
+) {
   const { head } = source;
   const recent = before === null ? findRecent(source, filter, count) : null;
   if (recent !== null) return newestOf(recent, head, null);
@@ -92,7 +81,7 @@ export async function readNewest(
   return newestOf(newestFirst.slice(0, count).toReversed(), head, isOver ? null : end);
 }
 
-function newestOf(events: readonly LoggedEvent[], head: number, before: number | null): NewestEvents {
+function newestOf(events: readonly LoggedEvent[], head: number, before: number | null) {
   return { events, next: head, head, hasGap: false, before };
 }
 
