@@ -31,19 +31,10 @@ export interface PastWakeup {
   readonly wokeAfterMs: number | null;
 }
 
-export interface Past {
-  /** Time of the first event; null: no events. */
-  readonly knownFromMs: number | null;
-  readonly asleep: readonly Period[];
-  readonly online: readonly Period[];
-  readonly calls: readonly Period[];
-  readonly wakeups: readonly PastWakeup[];
-  /** Neither asleep nor online; `ending`: the reason. */
-  readonly offline: readonly Period[];
-}
+export type Past = Readonly<ReturnType<typeof pastOf>>;
 
 /** `events`: of one device, in any order. */
-export function pastOf(events: readonly PastEvent[]): Past {
+export function pastOf(events: readonly PastEvent[]) {
   const ordered = [...events].sort((one, other) => one.seq - other.seq);
   const asleep = new Track();
   const online = new Track();
@@ -63,11 +54,13 @@ export function pastOf(events: readonly PastEvent[]): Past {
   }
   const first = ordered[0];
   return {
+    // Time of the first event; null: no events.
     knownFromMs: first === undefined ? null : Date.parse(first.at),
     asleep: asleep.periods,
     online: online.periods,
     calls: calls.periods,
     wakeups: [...wakeups.values()],
+    // Neither asleep nor online; `ending`: the reason.
     offline: gapsOf([...asleep.periods, ...online.periods]),
   };
 }
