@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
-import type { DeviceCalls, DeviceRow } from '../../model/cluster.ts';
+import { connectionKinds, type DeviceCalls, type DeviceRow } from '../../model/cluster.ts';
 import { deviceTerms, type EventDraft } from '../../model/events.ts';
 import type { DeviceId, EventId, WakeupId } from '../../model/ids.ts';
 import { peerMessageBytesMax } from '../../model/limits.ts';
@@ -25,7 +25,6 @@ import {
 import { deviceCalls } from './call-values.ts';
 import { deviceRow, knownWakeup, memberStatus, sessionId } from './member-values.ts';
 import { callEndReasons, callStates } from '../../model/call.ts';
-import { connectionKinds } from '../../model/cluster.ts';
 import { signalEndReasons } from '../../model/signal.ts';
 import { sleepEndReasons } from '../../model/sleep.ts';
 

@@ -111,19 +111,16 @@ export type Tally = z.infer<typeof tally>;
 
 export type ReadMessage<Message> = (value: unknown) => Result<Message, string>;
 
-export function readServerMessage(value: unknown): Result<ServerMessage, string> {
-  return readAs(fromServer, value);
-}
+export const readServerMessage = readerOf(fromServer);
+export const readMediaMessage = readerOf(fromMedia);
 
-export function readMediaMessage(value: unknown): Result<MediaMessage, string> {
-  return readAs(fromMedia, value);
-}
-
-function readAs<Message>(schema: z.ZodType<Message>, value: unknown): Result<Message, string> {
-  const result = schema.safeParse(value);
-  if (result.success) return succeed(result.data);
-  const [issue] = result.error.issues;
-  return fail(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
+function readerOf<Message>(schema: z.ZodType<Message>): ReadMessage<Message> {
+  return (value) => {
+    const result = schema.safeParse(value);
+    if (result.success) return succeed(result.data);
+    const [issue] = result.error.issues;
+    return fail(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);
+  };
 }
 
 /** `message`: plain: no undefined, no classes except Buffer. */

@@ -196,27 +196,21 @@ const accepted: CallReport = { kind: 'progress', state: 'attempting' };
 const rejected: CallReport = { kind: 'end', reason: 'rejected' };
 
 /**
- * Indexed by the device's number: 0 unknown, 1 manual, 2 system phone, 3 other app, 4 device, 5 busy, 6 timeout, 7 reject, 8
- * exception.
+ * By the device's number: 0 unknown, 1 manual, 2 system phone, 3 other app, 4 device, 5 busy, 6 timeout, 7 reject, 8 exception.
+ * All others are a hang-up by the device.
  */
-const hangupReasons: readonly CallEndReason[] = [
-  'hangup_device',
-  'hangup_device',
-  'hangup_device',
-  'hangup_device',
-  'hangup_device',
-  'busy',
-  'timeout',
-  'rejected',
-  'error',
-];
-const unsaidReason = 0;
+const hangupReasons: Readonly<Partial<Record<number, CallEndReason>>> = {
+  5: 'busy',
+  6: 'timeout',
+  7: 'rejected',
+  8: 'error',
+};
 
 /** Does not retain `text`. A failure states the fault and the expected form. */
 export function parseDeviceText(text: Uint8Array): Result<DeviceText, string> {
   const decoded = decodeTyped(text);
   if (!decoded.ok) return decoded;
-  const { type, reason = unsaidReason } = decoded.value;
+  const { type, reason } = decoded.value;
   switch (type) {
     case 'accept':
       return succeed(accepted);

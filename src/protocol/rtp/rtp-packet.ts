@@ -3,17 +3,7 @@
  * skipped: none is negotiated. Source: RFC 3550, 5.1.
  */
 
-export interface RtpPacket {
-  readonly payloadType: number;
-  readonly marker: boolean;
-  /** 16 bits. */
-  readonly sequence: number;
-  /** 32 bits, in the clock of the payload type. */
-  readonly timestamp: number;
-  readonly ssrc: number;
-  /** Empty for padding-only packets, by which a sender probes the bandwidth. */
-  readonly payload: Uint8Array;
-}
+export type RtpPacket = Readonly<NonNullable<ReturnType<typeof decodeRtp>>>;
 
 export const rtpHeaderBytes = 12;
 const version = 2;
@@ -22,7 +12,7 @@ const extensionFlag = 0x10;
 const markerFlag = 0x80;
 
 /** A view of the bytes, without copies. Null: not an RTP packet. */
-export function decodeRtp(bytes: Uint8Array): RtpPacket | null {
+export function decodeRtp(bytes: Uint8Array) {
   if (bytes.length < rtpHeaderBytes) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const flags = view.getUint8(0);
@@ -39,9 +29,12 @@ export function decodeRtp(bytes: Uint8Array): RtpPacket | null {
   return {
     payloadType: second & 0x7f,
     marker: (second & markerFlag) !== 0,
+    // 16 bits.
     sequence: view.getUint16(2),
+    // 32 bits, in the clock of the payload type.
     timestamp: view.getUint32(4),
     ssrc: view.getUint32(8),
+    // Empty for padding-only packets, by which a sender probes the bandwidth.
     payload: bytes.subarray(start, end),
   };
 }

@@ -34,20 +34,14 @@ export interface UnsignedRequest {
   readonly furtherHeaders?: Readonly<Record<string, string>>;
 }
 
-/** All intermediate values, named as in the vectors. */
-export interface SigningSteps {
-  readonly canonicalRequest: string;
-  readonly stringToSign: string;
-  readonly signingKeyHex: string;
-  readonly signature: string;
-  readonly headers: Record<string, string>;
-}
+export type SigningSteps = Readonly<ReturnType<typeof explainSigning>>;
 
 export function signRequest(request: UnsignedRequest): Record<string, string> {
   return explainSigning(request).headers;
 }
 
-export function explainSigning(request: UnsignedRequest): SigningSteps {
+/** All intermediate values, named as in the vectors. */
+export function explainSigning(request: UnsignedRequest) {
   const { credential, method, rawQuery } = request;
   const date = signingDateAt(request.atMs);
   const bodySha256 = request.body === null ? emptySha256 : sha256Hex(request.body);

@@ -129,18 +129,7 @@ export function signsEnough(names: readonly string[], method: string): boolean {
 const scopeDays = 7;
 const dayMs = 86_400_000;
 
-export interface SigningDate {
-  /** As received: YYYYMMDDTHHMMSSZ. */
-  readonly text: string;
-  /** Wall milliseconds since the Unix epoch. */
-  readonly ms: number;
-  /** The signing day, YYYYMMDD, from which the key is derived. */
-  readonly day: string;
-  /** Signing day + 7, YYYYMMDD, as in the credential scope. */
-  readonly scopeDay: string;
-  /** Text before the canonical hash in the string to sign, with its last LF. */
-  readonly toSignPrefix: string;
-}
+export type SigningDate = Readonly<ReturnType<typeof describe>>;
 
 /** YYYYMMDDTHHMMSSZ of a wall time, rounded down to the second. */
 export function formatSigningDate(wallMs: number): string {
@@ -157,7 +146,12 @@ function parseMoment(text: string): number | null {
   return !Number.isNaN(ms) && formatSigningDate(ms) === text ? ms : null;
 }
 
-function describe(text: string, ms: number): SigningDate {
+/**
+ * `text`: as received: YYYYMMDDTHHMMSSZ. `ms`: wall milliseconds since the Unix epoch. The results are: `day`: the signing day,
+ * YYYYMMDD, from which the key is derived. `scopeDay`: signing day + 7, YYYYMMDD, as in the credential scope. `toSignPrefix`: text
+ * before the canonical hash in the string to sign, with its last LF.
+ */
+function describe(text: string, ms: number) {
   const scopeDay = formatSigningDate(ms + scopeDays * dayMs).slice(0, 8);
   const toSignPrefix = `${algorithm}\n${text}\n${scopeDay}/${scopeTerminator}\n`;
   return { text, ms, day: text.slice(0, 8), scopeDay, toSignPrefix };
