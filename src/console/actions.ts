@@ -16,6 +16,10 @@ export interface Field {
   readonly isOptional?: boolean;
 }
 
+export function optionalField(name: string, label: string, hint: string): Field {
+  return { name, label, hint, isOptional: true };
+}
+
 export type Values = Readonly<Record<string, string>>;
 
 /** A result with secrets that the server returns only once. */

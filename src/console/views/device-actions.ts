@@ -1,7 +1,14 @@
 /** Actions on a device: wake, send a message, change, end its sessions, disable, remove. */
 import type { DeviceStatus } from '../../gateways/admin/device-routes.ts';
 import type { AcknowledgedJson } from '../../gateways/admin/wake-route.ts';
-import { actionButtons, type Action, type Disclosure, type Field, type Values } from '../actions.ts';
+import {
+  actionButtons,
+  optionalField,
+  type Action,
+  type Disclosure,
+  type Field,
+  type Values,
+} from '../actions.ts';
 import { linkTo, moveTo, type Page } from '../page.ts';
 import { formatSpan } from '../text.ts';
 import { jsonIn, labelsIn, linesOfLabels, secondsIn, textOfSeconds } from '../values.ts';
@@ -24,12 +31,11 @@ export function deviceActions(
       meaning:
         'The server sends the sleeping module a wakeup packet on behalf of the application, with its limits and events.',
       fields: [
-        {
-          name: 'custom_data',
-          label: 'Custom data',
-          hint: '0x and four hexadecimal digits; default: the fixed packet',
-          isOptional: true,
-        },
+        optionalField(
+          'custom_data',
+          'Custom data',
+          '0x and four hexadecimal digits; default: the fixed packet',
+        ),
       ],
       run: (values) => wake(page, object, values['custom_data'] ?? '', isOpen, changed),
     },
@@ -91,7 +97,7 @@ export function addDevice(page: Page): Action {
     fields: [
       { name: 'device_id', label: 'Id' },
       { name: 'product_id', label: 'Product' },
-      { name: 'secret', label: 'Secret', hint: 'default: generated, and shown once', isOptional: true },
+      optionalField('secret', 'Secret', 'default: generated, and shown once'),
       ...termFields({}, null),
     ],
     run: async ({ device_id: deviceId = '', product_id: productId, secret, labels, expires_at: expires }) => {
@@ -121,19 +127,13 @@ function disclosed(sentence: string, { device }: DeviceAnswer): Disclosure {
 function termFields(labels: DeviceEntry['labels'], expiresAt: number | null): Field[] {
   return [
     {
-      name: 'labels',
-      label: 'Labels',
+      ...optionalField('labels', 'Labels', 'key=value, one per line'),
       kind: 'lines',
       value: linesOfLabels(labels),
-      hint: 'key=value, one per line',
-      isOptional: true,
     },
     {
-      name: 'expires_at',
-      label: 'Expires',
+      ...optionalField('expires_at', 'Expires', 'a date such as 2030-01-31; default: never'),
       value: textOfSeconds(expiresAt),
-      hint: 'a date such as 2030-01-31; default: never',
-      isOptional: true,
     },
   ];
 }

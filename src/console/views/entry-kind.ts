@@ -1,5 +1,5 @@
 /** A kind of entry in the registry view, and common parts of kinds. */
-import type { Action, Field } from '../actions.ts';
+import type { Action, Disclosure, Field, Values } from '../actions.ts';
 import type { Client } from '../client.ts';
 import { el } from '../dom.ts';
 import type { Column } from '../lists.ts';
@@ -49,20 +49,19 @@ export const appsField: Field = {
   hint: 'ids, separated by commas',
 };
 
+/** `result`: a sentence, or made of the answer. */
 export function change(
   client: Client,
   path: string,
   terms: Omit<Action, 'run'>,
-  bodyOf: (values: Readonly<Record<string, string>>) => object,
-  sentence: string,
+  bodyOf: (values: Values) => object,
+  result: string | ((answer: never) => string | Disclosure),
 ): Action {
-  return {
-    ...terms,
-    run: async (values) => {
-      await client.change(path, bodyOf(values));
-      return sentence;
-    },
+  const run = async (values: Values): Promise<string | Disclosure> => {
+    const answer = await client.change(path, bodyOf(values));
+    return typeof result === 'string' ? result : result(answer as never);
   };
+  return { ...terms, run };
 }
 
 export function removal(client: Client, kind: string, field: string, id: string): Action {

@@ -1,6 +1,6 @@
 /** Credentials, bridges and operators' tokens, whose secrets are shown once. */
 import type { OpsTokenListing } from '../../gateways/admin/secret-routes.ts';
-import type { Action, Disclosure } from '../actions.ts';
+import { optionalField, type Action, type Disclosure, type Values } from '../actions.ts';
 import { badge } from '../page.ts';
 import { secondsIn, wordsIn, wordsOrDefault } from '../values.ts';
 import { appsField, change, listColumn, removal, text, textColumn, time, type Kind } from './entry-kind.ts';
@@ -25,6 +25,21 @@ function disclosed(sentence: string, { credential }: CredentialAnswer): Disclosu
   };
 }
 
+const newCredential = {
+  verb: 'Create a credential',
+  object: 'for an application',
+  meaning: 'The server generates its secret key and shows it once.',
+  fields: [
+    { name: 'app_id', label: 'Application', hint: 'its id' },
+    optionalField('permissions', 'Permissions', 'such as wakeup:write, events:read; default: all'),
+    optionalField('not_after', 'Ends', 'a date such as 2030-01-31; default: never'),
+  ],
+};
+
+function credentialIn({ app_id, permissions = '', not_after: end = '' }: Values): object {
+  return { app_id, permissions: wordsOrDefault(permissions), not_after: secondsIn(end) };
+}
+
 export const credentials: Kind = {
   title: 'Credentials',
   meaning: 'An application signs its requests with a credential.',
@@ -36,53 +51,25 @@ export const credentials: Kind = {
     listColumn('Permissions', 'permissions'),
     { name: 'Ends', cell: (entry) => time(entry, 'not_after', 'never'), isWide: true },
   ],
-  add: (client) => ({
-    verb: 'Create a credential',
-    object: 'for an application',
-    meaning: 'The server generates its secret key and shows it once.',
-    fields: [
-      { name: 'app_id', label: 'Application', hint: 'its id' },
-      {
-        name: 'permissions',
-        label: 'Permissions',
-        hint: 'such as wakeup:write, events:read; default: all',
-        isOptional: true,
-      },
-      {
-        name: 'not_after',
-        label: 'Ends',
-        hint: 'a date such as 2030-01-31; default: never',
-        isOptional: true,
-      },
-    ],
-    run: async (values) => {
-      const created = await client.change<CredentialAnswer>('/v1/credential/create', {
-        app_id: values['app_id'],
-        permissions: wordsOrDefault(values['permissions'] ?? ''),
-        not_after: secondsIn(values['not_after'] ?? ''),
-      });
-      return disclosed('The credential is created.', created);
-    },
-  }),
+  add: (client) =>
+    change(client, '/v1/credential/create', newCredential, credentialIn, (created: CredentialAnswer) =>
+      disclosed('The credential is created.', created),
+    ),
   actions: (entry, client) => {
     const id = text(entry, 'access_key_id');
     const object = `the credential ${id}`;
     const named = (): object => ({ access_key_id: id });
-    const rotate: Action = {
+    const rotate: Omit<Action, 'run'> = {
       verb: 'Rotate',
       object,
       meaning:
         'A second credential with the same permissions is created; this one expires after the given time.',
       fields: [{ name: 'grace_s', label: 'This one expires after, seconds', kind: 'number', value: '86400' }],
-      run: async (values) =>
-        disclosed(
-          'The new credential is created.',
-          await client.change<CredentialAnswer>('/v1/credential/rotate', {
-            access_key_id: id,
-            grace_s: Number(values['grace_s']),
-          }),
-        ),
     };
+    const graceIn = (values: Values): object => ({ ...named(), grace_s: Number(values['grace_s']) });
+    const rotating = change(client, '/v1/credential/rotate', rotate, graceIn, (made: CredentialAnswer) =>
+      disclosed('The new credential is created.', made),
+    );
     const revoke = {
       verb: 'Revoke',
       object,
@@ -90,7 +77,7 @@ export const credentials: Kind = {
       isDanger: true,
     };
     const sentence = `The credential ${id} is revoked.`;
-    const revoking = [rotate, change(client, '/v1/credential/revoke', revoke, named, sentence)];
+    const revoking = [rotating, change(client, '/v1/credential/revoke', revoke, named, sentence)];
     const removing = removal(client, 'credential', 'access_key_id', id);
     return entry['revoked'] === true ? [removing] : [...revoking, removing];
   },

@@ -1,6 +1,6 @@
 /** The webhooks of each application: state, parked events, and actions. */
 import type { ParkedJson, WebhookAnswers, WebhookJson } from '../../webhooks/delivery/webhook-admin.ts';
-import { actionButtons, type Action } from '../actions.ts';
+import { actionButtons, optionalField, type Action, type Values } from '../actions.ts';
 import { code, el } from '../dom.ts';
 import { dataTable, polledView, readOnce } from '../lists.ts';
 import { badge, button, facts, moment, section, type BadgeKind, type Page, type View } from '../page.ts';
@@ -100,68 +100,56 @@ function momentOf(iso: string | null): Node | string {
   return iso === null ? 'never' : moment(Date.parse(iso));
 }
 
+interface AddedWebhook {
+  readonly webhook: { readonly secret: string };
+}
+
 function addWebhook({ client }: Page, appId: string): Action {
-  return {
+  const terms = {
     verb: 'Add a webhook',
     object: `of ${appId}`,
     meaning: 'Its events are sent to the URL, signed with a secret that the server generates and shows once.',
     fields: [
       { name: 'url', label: 'URL' },
-      {
-        name: 'types',
-        label: 'Types of events',
-        hint: 'separated by commas; default: all',
-        isOptional: true,
-      },
+      optionalField('types', 'Types of events', 'separated by commas; default: all'),
     ],
-    run: async ({ url = '', types = '' }) => {
-      const added = await client.change<{ readonly webhook: { readonly secret: string } }>(
-        '/v1/webhook/add',
-        {
-          app_id: appId,
-          url,
-          types: wordsOrDefault(types),
-        },
-      );
-      return { sentence: 'The webhook is added.', secrets: [['Secret', added.webhook.secret]] };
-    },
   };
+  const bodyOf = ({ url, types = '' }: Values) => ({ app_id: appId, url, types: wordsOrDefault(types) });
+  return change(client, '/v1/webhook/add', terms, bodyOf, ({ webhook }: AddedWebhook) => ({
+    sentence: 'The webhook is added.',
+    secrets: [['Secret', webhook.secret]],
+  }));
 }
 
 function webhookActions(page: Page, webhook: WebhookJson): Action[] {
   const { url, app_id: appId, parked, state } = webhook;
   const named = { url, app_id: appId };
   const object = `the webhook ${url}`;
-  const test: Action = {
-    verb: 'Test',
-    object,
-    meaning: 'The server sends it one test event now.',
-    run: async () => {
-      const result = await page.client.change<WebhookAnswers['test']>('/v1/webhook/test', named);
-      if (!result.delivered) throw new Error(`not delivered: ${result.reason}`);
-      return `Delivered in ${result.took_ms} ms, with status ${result.status}.`;
-    },
+  const act = (
+    path: string,
+    verb: string,
+    meaning: string,
+    result: string | ((answer: never) => string),
+  ): Action => {
+    const terms = { verb, object, meaning, isDanger: verb === 'Remove' };
+    return change(page.client, `/v1/webhook/${path}`, terms, () => named, result);
   };
-  const replay: Action = {
-    verb: 'Replay',
-    object,
-    meaning: `The server sends the ${plural(parked, 'parked event')} again, with the same ids.`,
-    run: async () => {
-      const { replayed } = await page.client.change<WebhookAnswers['replay']>('/v1/webhook/replay', named);
-      return `${plural(replayed, 'event')} will be sent again.`;
-    },
-  };
-  const enable = change(
-    page.client,
-    '/v1/webhook/enable',
-    { verb: 'Switch on', object, meaning: 'It continues from the event at which it was switched off.' },
-    () => named,
-    'It is switched on.',
-  );
-  const meaning = 'The server sends it no more events, and drops undelivered ones.';
-  const terms = { verb: 'Remove', object, meaning, isDanger: true };
-  const remove = change(page.client, '/v1/webhook/remove', terms, () => named, 'The webhook is removed.');
+  const test = act('test', 'Test', 'The server sends it one test event now.', testResult);
+  const again = `The server sends the ${plural(parked, 'parked event')} again, with the same ids.`;
+  const replay = act('replay', 'Replay', again, ({ replayed }: WebhookAnswers['replay']) => {
+    return `${plural(replayed, 'event')} will be sent again.`;
+  });
+  const continues = 'It continues from the event at which it was switched off.';
+  const enable = act('enable', 'Switch on', continues, 'It is switched on.');
+  const ends = 'The server sends it no more events, and drops undelivered ones.';
+  const remove = act('remove', 'Remove', ends, 'The webhook is removed.');
   return [test, ...(parked > 0 ? [replay] : []), ...(state === 'off' ? [enable] : []), remove];
+}
+
+/** Throws if the test was not delivered. */
+function testResult(result: WebhookAnswers['test']): string {
+  if (!result.delivered) throw new Error(`not delivered: ${result.reason}`);
+  return `Delivered in ${result.took_ms} ms, with status ${result.status}.`;
 }
 
 function parkedList(page: Page, { url, app_id: appId }: WebhookJson): HTMLElement {
