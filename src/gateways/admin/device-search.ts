@@ -17,22 +17,19 @@ export interface DeviceSearchDeps {
   readonly index: Pick<DeviceIndex, 'block'>;
 }
 
-export class DeviceSearch {
-  readonly #deps: DeviceSearchDeps;
-  /** One search at a time; concurrent ones would block the event loop for longer. */
-  readonly #searches = new SerialQueue();
+export type DeviceSearch = ReturnType<typeof deviceSearch>;
 
-  constructor(deps: DeviceSearchDeps) {
-    this.#deps = deps;
-  }
-
-  /**
-   * The ids of the first matching devices, sorted, up to one more than requested. A state is judged by the sessions and the records
-   * of this process. Rejects if the store cannot be read.
-   */
-  find(query: SoughtDevices): Promise<readonly DeviceId[]> {
-    return this.#searches.run(() => searchDevices(this.#deps, query));
-  }
+/** One search at a time; concurrent ones would block the event loop for longer. */
+export function deviceSearch(deps: DeviceSearchDeps) {
+  const searches = new SerialQueue();
+  return {
+    /**
+     * The ids of the first matching devices, sorted, up to one more than requested. A state is judged by the sessions and the
+     * records of this process. Rejects if the store cannot be read.
+     */
+    find: (query: SoughtDevices): Promise<readonly DeviceId[]> =>
+      searches.run(() => searchDevices(deps, query)),
+  };
 }
 
 async function searchDevices(deps: DeviceSearchDeps, query: SoughtDevices): Promise<readonly DeviceId[]> {

@@ -30,18 +30,16 @@ interface Following {
 }
 
 export class EventRoutes {
-  readonly #clock: Clock;
-  readonly #events: EventLog;
+  readonly #deps: EventRoutesDeps;
   readonly #readers: WaitingReaders;
   readonly #following = new Set<Following>();
   #isDraining = false;
 
-  constructor({ clock, events }: EventRoutesDeps) {
-    this.#clock = clock;
-    this.#events = events;
+  constructor(deps: EventRoutesDeps) {
+    this.#deps = deps;
     const limits = { max: operatorsReadingMax, perApplicationMax: operatorReadingMax };
-    this.#readers = new WaitingReaders(clock, limits);
-    events.follow((committed) => this.#wake(committed));
+    this.#readers = new WaitingReaders(deps.clock, limits);
+    deps.events.follow((committed) => this.#wake(committed));
   }
 
   get routes(): readonly AdminRoute[] {
@@ -74,17 +72,18 @@ export class EventRoutes {
     slot: ReaderSlot,
     gone: AbortSignal,
   ): Promise<EventsAnswer & { draining: boolean }> {
-    const endMs = this.#clock.monotonicMs() + request.waitMs;
-    let answer = await answerEventsRequest(this.#events, request);
+    const { clock, events } = this.#deps;
+    const endMs = clock.monotonicMs() + request.waitMs;
+    let answer = await answerEventsRequest(events, request);
     let truncated = false;
     for (;;) {
       truncated ||= answer.truncated;
-      const leftMs = endMs - this.#clock.monotonicMs();
+      const leftMs = endMs - clock.monotonicMs();
       const isOver = answer.events.length > 0 || answer.before !== null || answer.next < answer.head;
       if (isOver || leftMs <= 0 || gone.aborted || this.#isDraining)
         return { ...answer, truncated, draining: this.#isDraining };
       await slot.wait(leftMs);
-      answer = await answerEventsRequest(this.#events, { ...request, start: { after: answer.next } });
+      answer = await answerEventsRequest(events, { ...request, start: { after: answer.next } });
     }
   }
 

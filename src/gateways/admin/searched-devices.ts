@@ -13,14 +13,7 @@ import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { Device } from '../../model/registry.ts';
 
-export interface DeviceRows {
-  readonly ids: readonly DeviceId[];
-  readonly products: readonly string[];
-  /** `\nkey=value\n…\n`; empty: none. */
-  readonly labels: readonly string[];
-  /** 1: a session of the device has been recorded here. */
-  readonly connected: Uint8Array;
-}
+export type DeviceRows = Readonly<ReturnType<typeof rowsOf>>;
 
 interface DeviceBlock {
   /** The block's devices are at or before this id, those of the next block after it. */
@@ -188,7 +181,7 @@ function unread(lastId: string): DeviceBlock {
 }
 
 /** Stores equal texts of a block once. */
-function rowsOf(devices: readonly Device[], connected: readonly number[]): DeviceRows {
+function rowsOf(devices: readonly Device[], connected: readonly number[]) {
   const texts = new Map<string, string>();
   const kept = (text: string): string => {
     const known = texts.get(text);
@@ -198,7 +191,9 @@ function rowsOf(devices: readonly Device[], connected: readonly number[]): Devic
   return {
     ids: devices.map(({ deviceId }) => deviceId),
     products: devices.map(({ productId }) => kept(productId)),
+    // `\nkey=value\n…\n`; empty: none.
     labels: devices.map(({ labels }) => kept(textOfLabels(labels))),
+    // 1: a session of the device has been recorded here.
     connected: Uint8Array.from(connected),
   };
 }

@@ -37,7 +37,7 @@ import type { Store } from '../../storage/lmdb/open-store.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';
 import { SigningKeyCache } from '../../protocol/tgv1/signature.ts';
 import { ListenerConnections } from './listener-connections.ts';
-import { DeviceSearch } from '../../gateways/admin/device-search.ts';
+import { deviceSearch } from '../../gateways/admin/device-search.ts';
 import { DeviceIndex } from '../../gateways/admin/searched-devices.ts';
 import type { LiveTokenKeys } from '../../storage/keys/token-key-file.ts';
 import { openRecords } from './records.ts';
@@ -143,7 +143,7 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
     sleepRecords,
     signalRecords,
     deviceIndex,
-    deviceSearch: new DeviceSearch({ clock, registry, directory, index: deviceIndex }),
+    deviceSearch: deviceSearch({ clock, registry, directory, index: deviceIndex }),
     directory,
     /** Sessions that edges have not resumed yet at this core. */
     unclaimed: new UnclaimedSessions({ clock, directory }),

@@ -7,7 +7,7 @@ import {
   type DeviceListJson,
   type DeviceListRouteDeps,
 } from '../../../../src/gateways/admin/device-list-route.ts';
-import { DeviceSearch } from '../../../../src/gateways/admin/device-search.ts';
+import { deviceSearch } from '../../../../src/gateways/admin/device-search.ts';
 import { DeviceIndex } from '../../../../src/gateways/admin/searched-devices.ts';
 import type { ConnectionRecords } from '../../../../src/core/ports/records.ts';
 import type { Peers } from '../../../../src/core/ports/peers.ts';
@@ -92,7 +92,7 @@ function scene({ devices, sleepRecords = { read: () => null }, ...deps }: Scene)
     signalRecords,
   });
   const directory = deps.directory ?? { find: () => null };
-  const search = new DeviceSearch({ clock, registry, directory, index });
+  const search = deviceSearch({ clock, registry, directory, index });
   const route = deviceListRoute({
     clock,
     registry,
