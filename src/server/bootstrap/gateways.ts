@@ -97,11 +97,7 @@ export class Gateways {
    */
   async leave(): Promise<boolean> {
     if (!(await this.api.leave())) return false;
-    const { settings, log } = this.#context;
-    const { drain_per_second: rate, drain_deadline_ms: deadlineMs } = settings.signal;
-    const left = await this.deviceListeners.signal.empty(rate, deadlineMs);
-    if (left > 0)
-      log.warn({ left, listener: 'signal' }, 'drain: sessions left at the deadline; closed with the process');
+    await this.#drain('signal', (...terms) => this.deviceListeners.signal.empty(...terms));
     return this.api.isLeaving;
   }
 
@@ -144,10 +140,13 @@ export class Gateways {
     else await completesWithin(clock, edgesBackMsMax, listening);
   }
 
-  async #drain(name: keyof DeviceListeners): Promise<void> {
+  async #drain(
+    name: keyof DeviceListeners,
+    act: SignalListener['drain'] = (...terms) => this.deviceListeners[name].drain(...terms),
+  ): Promise<void> {
     const { settings, log } = this.#context;
     const { drain_per_second: rate, drain_deadline_ms: deadlineMs } = settings[name];
-    const left = await this.deviceListeners[name].drain(rate, deadlineMs);
+    const left = await act(rate, deadlineMs);
     if (left > 0)
       log.warn({ left, listener: name }, 'drain: sessions left at the deadline; closed with the process');
   }

@@ -71,11 +71,8 @@ export async function recordReload(parts: ReloadedParts): Promise<void> {
   const { settings, log } = parts.context;
   const { file } = settings.registry;
   const intent = intentOf('signal', 'settings.reload', file === null ? {} : { file });
-  try {
-    await parts.controlPlane.audit.record(intent, () => reloadAll(parts), reloadOutcome);
-  } catch (error) {
-    log.error({ reason: messageOf(error) }, 'not reloaded');
-  }
+  const recorded = parts.controlPlane.audit.record(intent, () => reloadAll(parts), reloadOutcome);
+  await recorded.catch((error: unknown) => log.error({ reason: messageOf(error) }, 'not reloaded'));
 }
 
 interface ReloadedParts {

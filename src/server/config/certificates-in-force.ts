@@ -1,23 +1,20 @@
 /** The certificate in force at each TLS listener. A reload replaces it unless the new one is invalid or expired. */
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Log } from '../../lib/log.ts';
 import { messageOf } from '../../lib/result.ts';
 import { hasOwnListener, type ListenerName, type Settings } from './settings-schema.ts';
 import { readListenerCertificates, type ListenerCertificate } from './start-checks.ts';
 
+type CertificateDeps = Pick<CoreDeps, 'log'> & { readonly clock: Pick<Clock, 'wallMs'> };
+
 export class CertificatesInForce {
   readonly #settings: Settings;
-  readonly #log: Log;
-  readonly #clock: Pick<Clock, 'wallMs'>;
+  readonly #deps: CertificateDeps;
   #shown: ReadonlyMap<ListenerName, ListenerCertificate>;
 
-  constructor(
-    settings: Settings,
-    { log, clock }: { readonly log: Log; readonly clock: Pick<Clock, 'wallMs'> },
-  ) {
+  constructor(settings: Settings, deps: CertificateDeps) {
     this.#settings = settings;
-    this.#log = log;
-    this.#clock = clock;
+    this.#deps = deps;
     this.#shown = this.#read();
   }
 
@@ -48,17 +45,20 @@ export class CertificatesInForce {
     };
     if (reason === null) {
       const isSame = certificate?.fingerprint256 === before?.certificate.fingerprint256;
-      this.#log.info(inForce, isSame ? 'certificate: reloaded; unchanged' : 'certificate: replaced');
+      this.#deps.log.info(inForce, isSame ? 'certificate: reloaded; unchanged' : 'certificate: replaced');
       return null;
     }
-    this.#log.error({ ...inForce, reason }, 'certificate: not reloaded; the previous one stays in force');
+    this.#deps.log.error(
+      { ...inForce, reason },
+      'certificate: not reloaded; the previous one stays in force',
+    );
     return `${name} certificate: ${reason}`;
   }
 
   /** A sentence for an expired certificate, which no client would accept; null: not expired, or unreadable. */
   #findExpiry(name: ListenerName): string | null {
     const found = this.#read().get(name);
-    if (found === undefined || found.expiresMs > this.#clock.wallMs()) return null;
+    if (found === undefined || found.expiresMs > this.#deps.clock.wallMs()) return null;
     return `${found.path} has expired: ${found.certificate.validTo}`;
   }
 

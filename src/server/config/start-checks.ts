@@ -49,17 +49,10 @@ export function findLimitProblems(limit = readOpenFilesLimit()): StartProblem[] 
   return [{ setting: 'sleep.max_sessions', reason }];
 }
 
-export interface ListenerCertificate {
-  readonly listener: (typeof withTls)[number];
-  readonly setting: string;
-  readonly path: string;
-  readonly certificate: X509Certificate;
-  /** Wall milliseconds. */
-  readonly expiresMs: number;
-}
+export type ListenerCertificate = ReturnType<typeof readListenerCertificates>[number];
 
-/** Readable certificates of the listeners. */
-export function readListenerCertificates(settings: Settings): ListenerCertificate[] {
+/** Readable certificates of the listeners. `expiresMs`: wall milliseconds. */
+export function readListenerCertificates(settings: Settings) {
   return withTls.flatMap((section) => {
     const path = settings[section].tls_cert_file;
     const certificate = path === null ? null : readPem(path, (pem) => new X509Certificate(pem));
