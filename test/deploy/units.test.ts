@@ -4,7 +4,11 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { descriptorsReserved, frontEndReadBytes, processStopMsMax } from '../../src/model/limits.ts';
-import { mediaHeapMebibytesMax, mediaSemiSpaceMebibytesMax } from '../../src/model/media/decoding-limits.ts';
+import {
+  mediaHeapGrowthPercent,
+  mediaHeapMebibytesMax,
+  mediaSemiSpaceMebibytesMax,
+} from '../../src/model/media/decoding-limits.ts';
 import { acceptBacklog } from '../../src/lib/accept-queue.ts';
 import { coreStartMsMax, edgeStopMsMax } from '../../src/server/site/site-limits.ts';
 import { runTool } from '../support/debian-tools.ts';
@@ -177,4 +181,6 @@ test('exhausted memory ends the media process before server and edge, and neithe
   assert.ok(
     options.includes(`"NODE_OPTIONS=--max-old-space-size=${heap[0]} --max-semi-space-size=${heap[1]}"`),
   );
+  const started = lastOf(media, 'Service.ExecStart') ?? '';
+  assert.ok(started.includes(` node --heap-growing-percent=${mediaHeapGrowthPercent} `));
 });

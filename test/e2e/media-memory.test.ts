@@ -5,6 +5,7 @@ import { totalmem } from 'node:os';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
+  mediaHeapGrowthPercent,
   mediaHeapMebibytesMax,
   mediaMemoryShareMax,
   mediaSemiSpaceMebibytesMax,
@@ -32,6 +33,7 @@ test('a media process has limits of heap and writable memory, and is killed firs
   const started = fileOf(pid, 'cmdline').split('\0');
   assert.ok(started.includes(`--max-old-space-size=${mediaHeapMebibytesMax}`));
   assert.ok(started.includes(`--max-semi-space-size=${mediaSemiSpaceMebibytesMax}`));
+  assert.ok(started.includes(`--heap-growing-percent=${mediaHeapGrowthPercent}`));
   const bytesMax = Number(/^Max data size +(\d+) /m.exec(fileOf(pid, 'limits'))?.[1]);
   assert.ok(bytesMax > 0 && bytesMax <= totalmem() * mediaMemoryShareMax, `${bytesMax} bytes`);
   assert.equal(Number(fileOf(pid, 'oom_score_adj')), 500);

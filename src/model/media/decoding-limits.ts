@@ -61,6 +61,11 @@ export const mediaHeapMebibytesMax = 1024;
  * collects the whole heap. By default, up to 16 MiB, that pauses the relay for 10 ms after every 400 pictures of MJPEG.
  */
 export const mediaSemiSpaceMebibytesMax = 2;
+/**
+ * Growth of a heap in percent of its live memory, after which V8 collects it as a whole. Received frames count until the young generation
+ * is collected. V8's own limit, 10 MiB, leads to a pause of 10 ms or more after every 150 to 250 pictures of MJPEG.
+ */
+export const mediaHeapGrowthPercent = 100;
 export const transcoderHeapMebibytesMax = 256;
 /** Writable memory of a media process that is a child, as a share of the memory of the machine or container. */
 export const mediaMemoryShareMax = 0.5;

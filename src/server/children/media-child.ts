@@ -8,6 +8,7 @@ import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { moduleBeside } from '../../lib/module-worker.ts';
 import {
+  mediaHeapGrowthPercent,
   mediaHeapMebibytesMax,
   mediaMemoryShareMax,
   mediaSemiSpaceMebibytesMax,
@@ -48,6 +49,7 @@ function spawnMedia(settings: Pick<Settings, 'media'>, link: MediaLinkKind): Chi
   const heap = [
     `--max-old-space-size=${mediaHeapMebibytesMax}`,
     `--max-semi-space-size=${mediaSemiSpaceMebibytesMax}`,
+    `--heap-growing-percent=${mediaHeapGrowthPercent}`,
   ];
   const { workers, loadMax, quality, sourceMax, maxFps } = mediaProcessSettings(settings);
   const engines: EngineSettings = { workers, loadMax, quality, sourceMax, maxFps };
