@@ -18,6 +18,8 @@ export class AnswerMemory<Answer extends Result<unknown, Refusal>> {
   readonly #bySignature: ExpiringKeys<KnownRequest<Answer>>;
   readonly #isKept: (answer: Answer) => boolean;
   readonly #answered: (request: SignedRequest, answer: Answer) => void;
+  /** A request is looked up and then begun, in one turn. */
+  #latest = { signature: '', key: '' };
 
   /**
    * `isKept`: true if repeats get this answer; otherwise a repeat is executed again. `answered`: notifies other members, which a
@@ -41,16 +43,17 @@ export class AnswerMemory<Answer extends Result<unknown, Refusal>> {
 
   /** The answer to the request that this one repeats; null: execute it. */
   repeated({ signature }: SignedRequest): Answer | Promise<Answer> | null {
-    return this.#bySignature.get(signatureKey(signature))?.answer ?? null;
+    if (this.#bySignature.isEmpty) return null;
+    return this.#bySignature.get(this.#keyOf(signature))?.answer ?? null;
   }
 
   keep({ signature, signatureExpiresMs }: SignedRequest, answer: Answer): void {
-    this.#bySignature.set(signatureKey(signature), { answer }, signatureExpiresMs);
+    this.#bySignature.set(this.#keyOf(signature), { answer }, signatureExpiresMs);
   }
 
   /** Repeats join the request from now on; its answer is then kept or dropped by `isKept`. */
   begin({ signature, signatureExpiresMs }: SignedRequest, answer: Promise<Answer>): void {
-    const key = signatureKey(signature);
+    const key = this.#keyOf(signature);
     const known: KnownRequest<Answer> = { answer };
     this.#bySignature.set(key, known, signatureExpiresMs);
     void answer.then(
@@ -61,6 +64,11 @@ export class AnswerMemory<Answer extends Result<unknown, Refusal>> {
       },
       () => this.#bySignature.delete(key),
     );
+  }
+
+  #keyOf(signature: string): string {
+    if (this.#latest.signature !== signature) this.#latest = { signature, key: signatureKey(signature) };
+    return this.#latest.key;
   }
 }
 
@@ -93,6 +101,10 @@ class ExpiringKeys<Value> {
     this.#clock = clock;
     this.#max = max;
     this.#sweptAt = wallSeconds(clock);
+  }
+
+  get isEmpty(): boolean {
+    return this.#values.size === 0;
   }
 
   hasRoomFor(expiresMs: number): boolean {

@@ -103,3 +103,13 @@ test('no walk of the wall clock makes a request take effect twice', () => {
   fc.assert(fc.property(fc.array(step, { maxLength: 40 }), walk), { numRuns: 500 });
   assert.ok(repeats > 500, `only ${repeats} repeats`);
 });
+
+test('a request is known by its own signature, though another one was looked up in between', () => {
+  const scene = new Scene();
+  const [first, second] = [scene.sign(), scene.sign()];
+  assert.equal(scene.send(first), 'done');
+  assert.equal(scene.send(second), 'done');
+  assert.equal(scene.send(first), 'repeated');
+  assert.equal(scene.send(second), 'repeated');
+  assert.equal(scene.send(scene.sign()), 'done');
+});
