@@ -9,6 +9,7 @@ export class FakeResponse implements HttpResponse {
   body: string | null = null;
   closed = false;
   #aborted: (() => void) | null = null;
+  #receive: (chunk: ArrayBuffer, isLast: boolean) => void = () => undefined;
   #over = false;
   readonly #finished: Promise<void>;
   #finish: () => void = () => undefined;
@@ -43,8 +44,16 @@ export class FakeResponse implements HttpResponse {
     this.#aborted = listener;
   }
 
-  onData(_listener: (chunk: ArrayBuffer, isLast: boolean) => void): void {
+  onData(listener: (chunk: ArrayBuffer, isLast: boolean) => void): void {
     this.#touch();
+    this.#receive = listener;
+  }
+
+  /** The chunk's memory is reused afterwards, as the library's is. */
+  receive(text: string, isLast: boolean): void {
+    const chunk = new TextEncoder().encode(text);
+    this.#receive(chunk.buffer, isLast);
+    chunk.fill(0);
   }
 
   cork(write: () => void): void {

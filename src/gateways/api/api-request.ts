@@ -5,7 +5,7 @@
  * Source: decisions.md, HTTP (64 KiB); API doc, Endpoint 2.
  */
 import { assert } from '../../lib/assert.ts';
-import type { Clock } from '../../lib/clock.ts';
+import type { Cancel, Clock } from '../../lib/clock.ts';
 import { remoteAddress } from '../../lib/connections/address-key.ts';
 import type { TurnBudget } from '../../lib/token-bucket.ts';
 import type { HttpRequest, HttpResponse } from '../../lib/uws.ts';
@@ -43,6 +43,15 @@ const statusLines: Readonly<Record<number, string>> = {
 
 /** `gone`: the peer disconnected or was too slow. */
 export type BodyRead = 'read' | 'too-large' | 'gone';
+
+interface BodyReading {
+  readonly bytesMax: number;
+  readonly keeps: boolean;
+  readonly done: (result: BodyRead) => void;
+  readonly stop: Cancel;
+  readonly chunks: Buffer[];
+  bytes: number;
+}
 
 export interface RequestContext {
   readonly clock: Pick<Clock, 'monotonicMs' | 'after'>;
@@ -89,6 +98,8 @@ export class ApiRequest implements UnreadCall, AdmittedCall {
   #gone = false;
   #isBodyRead = false;
   #goneListener: (() => void) | null = null;
+  /** Null: the body is not being read. */
+  #reading: BodyReading | null = null;
 
   constructor(response: HttpResponse, request: HttpRequest, context: RequestContext) {
     this.startedMs = context.clock.monotonicMs();
@@ -169,31 +180,10 @@ export class ApiRequest implements UnreadCall, AdmittedCall {
    */
   readBody(bytesMax: number, done: (result: BodyRead) => void, keeps = true): void {
     if (this.#isBodyRead) return done('read');
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    const finish = (result: BodyRead): void => {
-      this.#goneListener = null;
-      giveUp();
-      done(result);
-    };
-    const giveUp = this.#context.clock.after(bodyReadMsMax, () => {
-      if (!this.#open) return;
-      this.abandon();
-      finish('gone');
-    });
-    // Not assigned directly: V8 allocates a function assigned to a property in old memory, and all that it refers to follows.
-    const onGone = (): void => finish('gone');
-    this.#goneListener = onGone;
-    this.#response.onData((chunk, isLast) => {
-      if (this.#isBodyRead || !this.#open) return;
-      bytes += chunk.byteLength;
-      // A chunk is valid only during this call.
-      if (keeps && bytes <= bytesMax) chunks.push(Buffer.from(new Uint8Array(chunk)));
-      if (!isLast && bytes <= bytesMax) return;
-      this.#isBodyRead = true;
-      if (keeps && bytes <= bytesMax) this.body = Buffer.concat(chunks, bytes);
-      finish(bytes > bytesMax ? 'too-large' : 'read');
-    });
+    const stop = this.#context.clock.after(bodyReadMsMax, () => this.#bodyIsLate());
+    const reading: BodyReading = { bytesMax, keeps, done, stop, chunks: [], bytes: 0 };
+    this.#reading = reading;
+    this.#response.onData((chunk, isLast) => this.#receiveChunk(reading, chunk, isLast));
   }
 
   /** Sets the only listener, called once if the peer hangs up before the answer, or at once if it already has. */
@@ -234,17 +224,47 @@ export class ApiRequest implements UnreadCall, AdmittedCall {
     this.#response.close();
   }
 
+  #receiveChunk(reading: BodyReading, chunk: ArrayBuffer, isLast: boolean): void {
+    if (this.#reading !== reading) return;
+    const { bytesMax, keeps, done, chunks } = reading;
+    reading.bytes += chunk.byteLength;
+    const fits = reading.bytes <= bytesMax;
+    // A chunk is valid only during this call.
+    if (keeps && fits) chunks.push(Buffer.from(new Uint8Array(chunk)));
+    if (!isLast && fits) return;
+    this.#isBodyRead = true;
+    const [first] = chunks;
+    if (keeps && fits)
+      this.body = chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks, reading.bytes);
+    this.#stopReading();
+    done(fits ? 'read' : 'too-large');
+  }
+
+  #bodyIsLate(): void {
+    const done = this.#reading?.done;
+    this.abandon();
+    done?.('gone');
+  }
+
+  #stopReading(): void {
+    this.#reading?.stop();
+    this.#reading = null;
+  }
+
   #hangUp(): void {
     if (!this.#open) return;
     this.#gone = true;
     const listener = this.#goneListener;
+    const done = this.#reading?.done;
     this.#end();
+    done?.('gone');
     listener?.();
   }
 
   #end(): void {
     this.#open = false;
     this.#goneListener = null;
+    this.#stopReading();
     this.#context.ended(this);
   }
 

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TurnBudget } from '../../../../src/lib/token-bucket.ts';
-import { ApiRequest, type Answer } from '../../../../src/gateways/api/api-request.ts';
+import { ApiRequest, type Answer, type BodyRead } from '../../../../src/gateways/api/api-request.ts';
+import { bodyReadMsMax } from '../../../../src/model/limits.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeResponse, fakeRequest } from '../../../support/fake-http.ts';
 
 interface Scene {
+  readonly clock: DrivenClock;
   readonly response: FakeResponse;
   readonly request: ApiRequest;
   readonly hangUps: () => number;
@@ -15,11 +17,12 @@ interface Scene {
 }
 
 function scene(): Scene {
+  const clock = new DrivenClock();
   const response = new FakeResponse();
   let hangUps = 0;
   let ended = 0;
   const request = new ApiRequest(response, fakeRequest('GET', '/', {}), {
-    clock: new DrivenClock(),
+    clock,
     budget: new TurnBudget(1),
     ended: () => {
       ended += 1;
@@ -27,6 +30,7 @@ function scene(): Scene {
   });
   request.identify(false);
   return {
+    clock,
     response,
     request,
     hangUps: () => hangUps,
@@ -91,4 +95,58 @@ test('only one listener can be set', () => {
   const { request, listener } = scene();
   request.onGone(listener);
   assert.throws(() => request.onGone(listener), /one listener/);
+});
+
+for (const chunks of [['{"a":1}'], ['{"a"', ':', '1}']])
+  test(`a body of ${chunks.length} chunks is read once`, () => {
+    const { request, response } = scene();
+    const results: BodyRead[] = [];
+    request.detach();
+    request.readBody(7, (result) => results.push(result));
+    for (const [i, chunk] of chunks.entries()) response.receive(chunk, i === chunks.length - 1);
+    response.receive('late', true);
+    assert.deepEqual(results, ['read']);
+    assert.equal(Buffer.from(request.body).toString(), '{"a":1}');
+    request.readBody(7, (result) => results.push(result));
+    assert.deepEqual(results, ['read', 'read']);
+  });
+
+test('a body that is too large, or that is not kept, leaves none', () => {
+  for (const [bytesMax, keeps, expected] of [
+    [6, true, 'too-large'],
+    [7, false, 'read'],
+  ] as const) {
+    const { request, response } = scene();
+    const results: BodyRead[] = [];
+    request.readBody(bytesMax, (result) => results.push(result), keeps);
+    response.receive('{"a":1}', true);
+    assert.deepEqual([results, request.body.length], [[expected], 0]);
+  }
+});
+
+test('a body that is late, or whose peer hangs up, is gone, once', () => {
+  for (const end of [
+    ({ clock }: Scene) => clock.advance(bodyReadMsMax),
+    ({ response }: Scene) => response.hangUp(),
+  ]) {
+    const reading = scene();
+    const results: BodyRead[] = [];
+    reading.request.detach();
+    reading.request.readBody(7, (result) => results.push(result));
+    reading.response.receive('{', false);
+    end(reading);
+    reading.clock.advance(bodyReadMsMax);
+    assert.deepEqual([results, reading.ended(), reading.request.isOpen], [['gone'], 1, false]);
+  }
+});
+
+test('an answer before the end of the body ends the reading', () => {
+  const { clock, request, response } = scene();
+  const results: BodyRead[] = [];
+  request.detach();
+  request.readBody(7, (result) => results.push(result));
+  request.answer(answer);
+  response.receive('{"a":1}', true);
+  clock.advance(bodyReadMsMax);
+  assert.deepEqual([results, request.body.length], [[], 0]);
 });
