@@ -203,11 +203,11 @@ async function waitForOutcome(
 function whenSettled(
   { watch, waiters }: OutcomeSources,
   { requestId }: AwaitedWakeup,
-  { id, deviceId }: WakeupRecord,
+  asked: WakeupRecord,
   notify: () => void,
 ): Cancel {
-  const forgetOwn = watch.whenSettled(id, notify);
-  const forgetLogged = waiters.follow(deviceId, requestId, notify);
+  const forgetOwn = watch.whenSettled(asked, notify);
+  const forgetLogged = waiters.follow(asked.deviceId, requestId, notify);
   return () => {
     forgetOwn();
     forgetLogged();

@@ -132,8 +132,8 @@ export class WakeupWatch implements SessionFollower {
   }
 
   /** Calls `notify` once the outcome is known, until cancelled by the returned function. */
-  whenSettled(id: WakeupId, notify: () => void): Cancel {
-    const watched = this.#watched.find(id);
+  whenSettled({ deviceId, id }: Pick<WakeupRecord, 'deviceId' | 'id'>, notify: () => void): Cancel {
+    const watched = this.#watched.find(deviceId, id);
     if (watched === null || watched.state.kind === 'settled') return () => undefined;
     const readers = (watched.readers ??= new Set());
     readers.add(notify);

@@ -1,5 +1,5 @@
 /**
- * The watched wakeups, by device and by id. Per device: open ones, in the order in which their writes were answered, and completed
+ * The watched wakeups, by device: open ones, in the order in which their writes were answered, and completed
  * ones whose cause may still be reported. The watch (wakeup-watch.ts) adds and removes them.
  */
 import type { WheelEntry } from '../../lib/collections/deadline-wheel.ts';
@@ -55,15 +55,16 @@ const none: readonly WatchedWakeup[] = [];
 
 export class WatchedWakeups {
   readonly #byDevice = new Map<DeviceId, OfDevice>();
-  readonly #byId = new Map<WakeupId, WatchedWakeup>();
   #size = 0;
 
   get size(): number {
     return this.#size;
   }
 
-  find(id: WakeupId): WatchedWakeup | null {
-    return this.#byId.get(id) ?? null;
+  /** An answered one. */
+  find(deviceId: DeviceId, id: WakeupId): WatchedWakeup | null {
+    const { open, completed } = this.#byDevice.get(deviceId) ?? { open: none, completed: none };
+    return open.find((one) => one.id === id) ?? completed.find((one) => one.id === id) ?? null;
   }
 
   /** A copy, so that wakeups may end during the iteration. */
@@ -92,7 +93,6 @@ export class WatchedWakeups {
       open.push(watched);
     }
     watched.id = id;
-    this.#byId.set(id, watched);
   }
 
   /** Moves a wakeup to the completed ones. Returns the one to remove if there are too many. */
@@ -110,7 +110,6 @@ export class WatchedWakeups {
     if (removeFrom(ofDevice.open, watched) || removeFrom(ofDevice.completed, watched)) this.#size -= 1;
     if (ofDevice.open.length === 0 && ofDevice.completed.length === 0)
       this.#byDevice.delete(watched.deviceId);
-    if (watched.id !== null) this.#byId.delete(watched.id);
   }
 }
 

@@ -147,8 +147,8 @@ test('a caller whose wait is over is not notified of the outcome', async () => {
   const { watch } = scene;
   const whenSettled = watch.whenSettled.bind(watch);
   let calls = 0;
-  watch.whenSettled = (id, told) =>
-    whenSettled(id, () => {
+  watch.whenSettled = (record, told) =>
+    whenSettled(record, () => {
       calls += 1;
       told();
     });

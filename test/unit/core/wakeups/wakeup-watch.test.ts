@@ -90,10 +90,10 @@ test('a waiting caller is notified once the outcome is known, and not after it c
   const scene = await woken();
   let told = 0;
   let calledOff = 0;
-  const id = scene.record('r-1')?.id ?? assert.fail();
-  scene.watch.whenSettled(id, () => (told += 1));
-  scene.watch.whenSettled(id, () => (calledOff += 1))();
-  scene.watch.whenSettled('another' as WakeupId, () => (calledOff += 1));
+  const record = scene.record('r-1') ?? assert.fail();
+  scene.watch.whenSettled(record, () => (told += 1));
+  scene.watch.whenSettled(record, () => (calledOff += 1))();
+  scene.watch.whenSettled({ ...record, id: 'another' as WakeupId }, () => (calledOff += 1));
   scene.endSleep('reset');
   assert.equal(told, 0);
   scene.clock.advance(5000 + lateMs);
