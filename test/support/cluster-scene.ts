@@ -9,8 +9,7 @@ import { UnclaimedSessions } from '../../src/core/devices/unclaimed-sessions.ts'
 import { WakeupWatch } from '../../src/core/wakeups/wakeup-watch.ts';
 import type { ConnectionKind, MemberId, SessionName } from '../../src/model/cluster.ts';
 import type { ConnectivityRecord } from '../../src/model/connectivity.ts';
-import type { EventDraft } from '../../src/model/events.ts';
-import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../src/model/ids.ts';
+import type { DeviceId, RequestId, SessionId } from '../../src/model/ids.ts';
 import type { MessageRequest } from '../../src/model/message.ts';
 import type { WakeMode } from '../../src/model/sleep.ts';
 import type { WakeupRecord, WakeupRequest, WakeupName } from '../../src/model/wakeup.ts';
@@ -146,8 +145,9 @@ class MemberWakeups extends FakeWakeupRecords {
     this.#shared = shared;
   }
 
-  override save(app: ApplicationId, id: RequestId, record: WakeupRecord, event: EventDraft | null): void {
-    super.save(app, id, record, event);
+  override save(...saved: Parameters<FakeWakeupRecords['save']>): void {
+    super.save(...saved);
+    const [, , , event] = saved;
     if (event !== null) this.#shared.log.append(event);
   }
 }

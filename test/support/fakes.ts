@@ -1,4 +1,5 @@
 /** Fakes of the ports: in memory, scripted, and they record calls. */
+import assert from 'node:assert/strict';
 import type { ConnectionRecord } from '../../src/model/connectivity.ts';
 import { sessionEvent, type SessionTransition } from '../../src/model/state/session-event.ts';
 import type { EventDraft } from '../../src/model/events.ts';
@@ -238,8 +239,16 @@ export class FakeWakeupRecords implements WakeupRecords {
       .toSorted((one, other) => (one.record.id < other.record.id ? 1 : -1));
   }
 
-  save(appId: ApplicationId, requestId: RequestId, record: WakeupRecord, event: EventDraft | null): void {
-    this.records.set(keyOf(appId, requestId, record.id), { appId, requestId, record });
+  save(
+    appId: ApplicationId,
+    requestId: RequestId,
+    record: WakeupRecord,
+    event: EventDraft | null,
+    isFirst?: true,
+  ): void {
+    const key = keyOf(appId, requestId, record.id);
+    assert.ok(isFirst !== true || !this.records.has(key), 'a first record has none before it');
+    this.records.set(key, { appId, requestId, record });
     if (event !== null) this.events.push(event);
   }
 

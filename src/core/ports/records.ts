@@ -36,9 +36,15 @@ export interface WakeupRecords {
   list(requestId: RequestId, deviceId: DeviceId | null, limit: number): readonly KnownWakeup[];
   /**
    * Replaces the record of the wakeup with that id and appends its event: both or neither. Kept for 24 h from `record.begunAtMs`;
-   * visible to `find` at once, committed soon.
+   * visible to `find` at once, committed soon. `isFirst`: the wakeup has no record yet; absent: it may have one.
    */
-  save(appId: ApplicationId, requestId: RequestId, record: WakeupRecord, event: EventDraft | null): void;
+  save(
+    appId: ApplicationId,
+    requestId: RequestId,
+    record: WakeupRecord,
+    event: EventDraft | null,
+    isFirst?: true,
+  ): void;
   /** Resolves once the newest record of this wakeup is committed, and hastens it; null: already committed. */
   committed(wakeup: KnownWakeup): Promise<void> | null;
   /** Wakeups whose outcome is still awaited, oldest first; read at a start. */

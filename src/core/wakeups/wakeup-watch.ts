@@ -159,11 +159,16 @@ export class WakeupWatch implements SessionFollower {
   }
 
   #advance(watched: WatchedWakeup, event: WakeupEvent): void {
-    const { state, saves } = reduceWakeup(watched.state, event);
-    if (state === watched.state) return;
+    const before = watched.state;
+    const { state, saves } = reduceWakeup(before, event);
+    if (state === before) return;
     watched.state = state;
-    for (const save of saves)
-      this.#deps.records.save(watched.appId, watched.requestId, save.record, save.event);
+    const { appId, requestId } = watched;
+    let isFirst = before.kind === 'writing' || undefined;
+    for (const { record, event: told } of saves) {
+      this.#deps.records.save(appId, requestId, record, told, isFirst);
+      isFirst = undefined;
+    }
     if (state.kind === 'settled') this.#conclude(watched, state.record);
     else if (state.kind !== 'writing') this.#await(watched, state.deadlineMs);
   }

@@ -5,7 +5,6 @@
  * wall clock does not empty the tables (forgetting-pace.ts). Source: events.md, Reading.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import { RenewedMap } from '../../lib/collections/renewed-map.ts';
 import type { EventDraft } from '../../model/events.ts';
 import type { ApplicationId, DeviceId, RequestId, WakeupId } from '../../model/ids.ts';
 import { wakeupKnownMs } from '../../model/limits.ts';
@@ -25,6 +24,7 @@ import {
   followAlias,
   listStoredWakeups,
 } from './stored-wakeups.ts';
+import { UncommittedNames } from './uncommitted-names.ts';
 import {
   deviceKey,
   encodeWakeup,
@@ -49,10 +49,11 @@ export class WakeupRecordStore implements WakeupRecords {
   readonly #journal: Journal;
   readonly #settings: WakeupRecordSettings;
   readonly #slot: JournalSlot<WakeupTransition>;
-  /** Latest uncommitted wakeup of each request id, and of each device in it. */
-  readonly #latest = new RenewedMap<string, WakeupId>();
+  readonly #uncommitted = new UncommittedNames();
   /** Number of wakeups in the store and in memory, with expired ones that are not removed yet. */
   #known: number;
+  /** False: the table of the latest is empty, as nearly always, and is not read. */
+  #hasLatest: boolean;
   readonly #pace: ForgettingPace;
   #isForgetting = false;
 
@@ -61,11 +62,13 @@ export class WakeupRecordStore implements WakeupRecords {
     this.#journal = journal;
     this.#settings = settings;
     this.#known = countEntries(this.#tables.records);
+    this.#hasLatest = countEntries(this.#tables.latest) > 0;
     this.#pace = new ForgettingPace(settings.clock, wakeupKnownMs);
     this.#slot = new JournalSlot(
       journal,
       (key, saved) => this.#put(key, saved),
-      (saved) => this.#dropUncommitted(saved),
+      ({ appId, requestId, record: { deviceId, id } }) =>
+        this.#uncommitted.remove(nameKey(requestId, appId), deviceId, id),
     );
   }
 
@@ -87,12 +90,19 @@ export class WakeupRecordStore implements WakeupRecords {
     return latestFirst(known.values()).slice(0, limit);
   }
 
-  save(appId: ApplicationId, requestId: RequestId, record: WakeupRecord, event: EventDraft | null): void {
+  /** Hot path: two reads of the store for each wakeup, unless the caller says that it is new. */
+  save(
+    appId: ApplicationId,
+    requestId: RequestId,
+    record: WakeupRecord,
+    event: EventDraft | null,
+    isNew?: true,
+  ): void {
     const key = wakeupKey({ appId, requestId, id: record.id });
-    const isFirst = !this.#isKept(key);
+    const isFirst = isNew ?? !this.#isKept(key);
     if (isFirst) {
       this.#known += 1;
-      for (const name of namesOf(appId, requestId, record.deviceId)) this.#recordLatest(name, record.id);
+      this.#uncommitted.add(nameKey(requestId, appId), record.deviceId, record.id);
     }
     this.#slot.write(key, { kind: 'wakeup', appId, requestId, record, isFirst, event }, false);
   }
@@ -173,24 +183,13 @@ export class WakeupRecordStore implements WakeupRecords {
   }
 
   #latestId(appId: ApplicationId, requestId: RequestId, deviceId: DeviceId | null): WakeupId | null {
-    const name = deviceId === null ? nameKey(requestId, appId) : deviceKey(appId, requestId, deviceId);
-    const pending = this.#latest.get(name) ?? null;
+    const pending = this.#uncommitted.find(nameKey(requestId, appId), deviceId);
     try {
       return laterOf(findLatestId(this.#tables, appId, requestId, deviceId), pending);
     } catch (error) {
       if (pending === null) throw error;
       return pending;
     }
-  }
-
-  #recordLatest(name: string, id: WakeupId): void {
-    const known = this.#latest.get(name);
-    if (known === undefined || id > known) this.#latest.set(name, id);
-  }
-
-  #dropUncommitted({ appId, requestId, record }: WakeupTransition): void {
-    for (const name of namesOf(appId, requestId, record.deviceId))
-      if (this.#latest.get(name) === record.id) this.#latest.delete(name);
   }
 
   /** If the store cannot be read, the wakeup is kept and may be counted twice. */
@@ -221,7 +220,8 @@ export class WakeupRecordStore implements WakeupRecords {
     const row: NameRow = [record.id, record.begunAtMs, record.deviceId];
     const first = names.get(name);
     // Without a first one, others may have outlived it.
-    if (first === undefined && latest.get(name) === undefined) return void names.put(name, row);
+    const isOnly = first === undefined && !(this.#hasLatest && latest.get(name) !== undefined);
+    if (isOnly) return void names.put(name, row);
     void names.put(Buffer.from(key), row);
     for (const [id, , deviceId] of first === undefined ? [row] : [first, row])
       for (const of of namesOf(appId, requestId, deviceId as DeviceId)) this.#putLatest(Buffer.from(of), id);
@@ -229,6 +229,7 @@ export class WakeupRecordStore implements WakeupRecords {
 
   #putLatest(name: Buffer, id: string): void {
     const { latest } = this.#tables;
+    this.#hasLatest = true;
     if ((latest.get(name) ?? '') < id) void latest.put(name, id);
   }
 }

@@ -84,6 +84,28 @@ test('a saved wakeup is found at once, and after the store is reopened', async (
   assert.equal(again.find(latestOf(app, request(2))), null);
 });
 
+test('the first record of a wakeup is saved without a read of the store, and later ones replace it', async (t) => {
+  const clock = new DrivenClock();
+  const store = temporaryStore(t);
+  const { wakeups, journal } = open(store, clock);
+  const { names } = store.state.wakeups;
+  const get = names.get.bind(names);
+  let reads = 0;
+  names.get = (...key) => {
+    reads += 1;
+    return get(...key);
+  };
+  const wakeup = wakeupAt(clock);
+  wakeups.save(app, request(1), wakeup, null, true);
+  assert.equal(reads, 0);
+  await journal.allCommitted();
+  const expired: WakeupRecord = { ...wakeup, isAwaited: false, status: 'expired' };
+  wakeups.save(app, request(1), expired, null);
+  await journal.allCommitted();
+  assert.deepEqual(wakeups.find(latestOf(app, request(1))), expired);
+  assertKeys(store, 1, 0);
+});
+
 test('wakeups older than 24 hours are removed in slices, and younger ones stay', async (t) => {
   const clock = new DrivenClock();
   const store = temporaryStore(t);
@@ -148,30 +170,33 @@ test('wakeups of one request id are removed one by one at their age, and the lat
   assert.deepEqual(await left(), [0, 0, undefined, undefined, undefined]);
 });
 
-test('a wakeup whose request id has outlived its first one is the latest, and is found by its own id', async (t) => {
-  const clock = new DrivenClock();
-  const store = temporaryStore(t);
-  const { wakeups, journal } = open(store, clock);
-  const save = async (id: string): Promise<WakeupRecord> => {
-    const record = wakeupAt(clock, { id: id as WakeupId });
-    wakeups.save(app, request(1), record, null);
-    await journal.allCommitted();
-    return record;
-  };
-  await save('wakeup-1');
-  clock.stepWall(1000);
-  const second = await save('wakeup-2');
-  clock.stepWall(wakeupKnownMs - 1000);
-  await forgetFor(2, clock, wakeups);
-  const third = await save('wakeup-3');
-  assert.deepEqual(wakeups.find(latestOf(app, request(1))), third);
-  for (const record of [second, third])
-    assert.deepEqual(wakeups.find({ appId: app, requestId: request(1), which: record.id }), record);
-  assert.deepEqual(
-    wakeups.list(request(1), null, 10).map(({ record }) => record),
-    [third, second],
-  );
-});
+for (const isReopened of [false, true])
+  test(`a wakeup whose request id has outlived its first one is the latest, and is found by its own id (reopened: ${isReopened})`, async (t) => {
+    const clock = new DrivenClock();
+    const store = temporaryStore(t);
+    let opened = open(store, clock);
+    const save = async (id: string): Promise<WakeupRecord> => {
+      const record = wakeupAt(clock, { id: id as WakeupId });
+      opened.wakeups.save(app, request(1), record, null);
+      await opened.journal.allCommitted();
+      return record;
+    };
+    await save('wakeup-1');
+    clock.stepWall(1000);
+    const second = await save('wakeup-2');
+    clock.stepWall(wakeupKnownMs - 1000);
+    await forgetFor(2, clock, opened.wakeups);
+    if (isReopened) opened = open(await reopened(t, store), clock);
+    const { wakeups } = opened;
+    const third = await save('wakeup-3');
+    assert.deepEqual(wakeups.find(latestOf(app, request(1))), third);
+    for (const record of [second, third])
+      assert.deepEqual(wakeups.find({ appId: app, requestId: request(1), which: record.id }), record);
+    assert.deepEqual(
+      wakeups.list(request(1), null, 10).map(({ record }) => record),
+      [third, second],
+    );
+  });
 
 test('the request id of a repeat finds the wakeup after the store is reopened, and is removed with it', async (t) => {
   const clock = new DrivenClock();
