@@ -3,7 +3,7 @@
  * is contract: repeats, session (40412), module (40902), limits (42901), write (50204, 50301, 50402). Everything up to the write
  * happens in one turn, so that requests cannot interleave. Source: API doc, Endpoint 2; decisions.md, Wakeup.
  */
-import { fail, succeed } from '../../lib/result.ts';
+import { fail } from '../../lib/result.ts';
 import type { DeviceActor } from '../devices/device-actor.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
 import type { UnclaimedSessions } from '../devices/unclaimed-sessions.ts';
@@ -114,7 +114,7 @@ async function write(
     const wakeup = repeatable(watched);
     notifyAccepted(deps, request, receipt, wakeup);
     telemetry.wakeup('accepted');
-    return { ...succeed(receipt), wakeup };
+    return { ok: true, value: receipt, wakeup };
   }
   if (result === 'unknown') watch.unknown(watched);
   else watch.refused(watched);

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { wallSeconds, pause, type Clock } from '../../lib/clock.ts';
-import { fail } from '../../lib/result.ts';
+import { fail, succeed } from '../../lib/result.ts';
 import type { DeviceSlots, MemberId } from '../../model/cluster.ts';
 import { retryable, refusal } from '../../model/codes.ts';
 import { callWakeupKnownMs, ownerRetryMs, ownerWakeMsMax, wakeupAnswerMsMax } from '../../model/limits.ts';
@@ -85,8 +85,9 @@ function lookUp(deps: WakeupDeps, request: WakeupRequest): WakeupAnswer | Promis
 
 /** Strips the details that only repeats need. */
 async function ownPart(answer: WakeupAnswer | Promise<WakeupAnswer>): Promise<WakeupAnswer> {
-  const { wakeup: _, ...own } = await answer;
-  return own;
+  const own = await answer;
+  if (own.wakeup === undefined) return own;
+  return own.ok ? succeed(own.value) : fail(own.error);
 }
 
 function unreadable(deps: WakeupDeps, error: unknown): WakeupAnswer {
