@@ -6,7 +6,7 @@
  */
 import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { basename, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type BuildOptions, type Plugin } from 'esbuild';
 import { buildConsole } from '../../src/gateways/console/console-assets.ts';
@@ -35,18 +35,8 @@ const programs = [
   'webhooks/worker/webhook-worker',
 ];
 
-/** Packages that stay outside the bundles: those with native code, those that read files of their own, and optional ones. */
-const external = [
-  'esbuild',
-  'lmdb',
-  'msgpackr',
-  'node-av',
-  'oxc-parser',
-  'piscina',
-  'recheck',
-  'tsx',
-  'uWebSockets.js',
-];
+/** Packages that stay outside the bundles: those that read files of their own, and optional ones. */
+const external = ['esbuild', 'node-av', 'oxc-parser', 'piscina', 'recheck', 'tsx', 'uWebSockets.js'];
 
 /** All bundles lie in one folder, so that the relative path to a module's place is the same from each. */
 const bundles = 'bundles';
@@ -80,7 +70,7 @@ async function bundleTree(tree: string, modules: readonly string[], folder: stri
     format: 'esm',
     // CommonJS packages load Node's modules with require().
     banner: {
-      js: "import { createRequire as requireOfBundle } from 'node:module';\nconst require = requireOfBundle(import.meta.url);",
+      js: `import { createRequire as requireOfBundle } from 'node:module';\nconst require = requireOfBundle(import.meta.url);${placeOfPackage}`,
     },
   });
   for (const entry of modules)
@@ -96,7 +86,9 @@ async function bundlePrograms(folder: string): Promise<void> {
     entryNames: '[name]-[hash]',
     outExtension: { '.js': '.cjs' },
     metafile: true,
-    banner: { js: "const placeOfBundle = require('node:url').pathToFileURL(__filename).href;" },
+    banner: {
+      js: `const placeOfBundle = require('node:url').pathToFileURL(__filename).href;${placeOfPackage}`,
+    },
     // Only a checkout resolves.
     define: { 'import.meta.url': 'placeOfBundle', 'import.meta.resolve': 'undefined' },
   });
@@ -123,7 +115,7 @@ function commonOptions(tree: string, modules: readonly string[], folder: string,
     platform: 'node',
     target: 'node20.12',
     external,
-    plugins: [keepPlaces(tree, importer), englishOnly],
+    plugins: [keepPlaces(tree, importer), findBinaries, englishOnly],
     // Shorter code loads faster; names stay, for stack traces.
     minifyWhitespace: true,
     minifySyntax: true,
@@ -137,6 +129,21 @@ function commonOptions(tree: string, modules: readonly string[], folder: string,
 function writeEntry(folder: string, entry: string, line: (up: string) => string): void {
   writeFileSync(join(folder, `${entry}.js`), line('../'.repeat(entry.split('/').length - 1) || './'));
 }
+
+/** Position of a package's main module when the bundle runs. */
+const placeOfPackage =
+  "const placeOfPackage = (name) => require('node:url').pathToFileURL(require.resolve(name)).href;";
+
+/** Has packages with native code find their binaries from their own folder, where these stay. */
+const findBinaries: Plugin = {
+  name: 'find-binaries',
+  setup(built) {
+    built.onLoad({ filter: /[/\\]node_modules[/\\](?:lmdb|msgpackr)[/\\][^/\\]+\.js$/ }, async ({ path }) => {
+      const text = await readFile(path, 'utf8');
+      return { contents: text.replaceAll('import.meta.url', `placeOfPackage('${basename(dirname(path))}')`) };
+    });
+  },
+};
 
 /** Removes zod's translations into fifty languages, which were half of the code that a command loads. */
 const englishOnly: Plugin = {
