@@ -160,10 +160,3 @@ function responseTo(sent: ClientRequest): Promise<IncomingMessage> {
     sent.on('error', reject);
   });
 }
-
-/** Normalizes an origin like `http://127.0.0.1:8080`; null: invalid. */
-export function parseOrigin(text: string): string | null {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || !/^https?:$/.test(url.protocol)) return null;
-  return url.href === `${url.origin}/` ? url.origin : null;
-}

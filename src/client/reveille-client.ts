@@ -47,7 +47,8 @@ import {
 } from './client-options.ts';
 import { askInBatches } from './batches.ts';
 import { followEvents, type FollowedEvent } from './followed-events.ts';
-import { HttpTransport, parseOrigin } from './http-transport.ts';
+import { HttpTransport } from './http-transport.ts';
+import { parseOrigin } from './origin.ts';
 import { OpenCalls } from './open-calls.ts';
 import { RegistryMethods, type Asked } from './registry-methods.ts';
 import { queryOf, rawAnswerOf, type RawAnswer, type RawRequest, RequestSender } from './request-sender.ts';

@@ -4,7 +4,7 @@ import type { ConnectionOptions } from 'node:tls';
 import type { Command } from 'commander';
 import type { Clock } from '../../lib/clock.ts';
 import type { FailureCode } from '../../model/codes.ts';
-import { parseOrigin } from '../../client/http-transport.ts';
+import { parseOrigin } from '../../client/origin.ts';
 import { ReveilleClient, type ApiResult } from '../../client/reveille-client.ts';
 import type { SigningCredential } from '../../protocol/tgv1/sign-request.ts';
 import type { CommandContext } from '../shell/command-context.ts';

@@ -6,7 +6,7 @@ import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { z } from 'zod';
-import { parseOrigin } from '../../client/http-transport.ts';
+import { parseOrigin } from '../../client/origin.ts';
 import { messageOf } from '../../lib/result.ts';
 import { readJsonFile } from '../../lib/text-file.ts';
 import { isLoopback } from '../../lib/connections/listen-address.ts';
