@@ -57,7 +57,7 @@ const need = { request: { width: 16, height: 16 }, maxFps: 1 };
 
 const ignore = (): void => undefined;
 const complain = (facts: object, sentence: string): void => console.error(sentence, facts);
-const pool = await TranscoderPool.open({
+const pool = new TranscoderPool({
   ...settings,
   threads: 1,
   loadMax: 1,
@@ -65,6 +65,7 @@ const pool = await TranscoderPool.open({
   log: { debug: ignore, info: ignore, warn: complain, error: complain },
   onWedged: (sentence) => complain({}, sentence),
 });
+await pool.start();
 let frames: readonly SourceFrame[] = [];
 
 class PictureMeter {

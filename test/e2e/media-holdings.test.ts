@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { test } from 'node:test';
-import { openMediaScene } from '../support/media-process-scene.ts';
+import { openLegs, openMediaScene } from '../support/media-process-scene.ts';
 import { mediaChild } from '../support/server-process.ts';
 import { lastFirst } from '../support/temporary-store.ts';
 
@@ -56,7 +56,10 @@ const secretive = {
 
 test('the media process has nothing of its server open', { skip }, async (context) => {
   const t = lastFirst(context);
-  const { server } = await openMediaScene(t, [], secretive);
+  const scene = await openMediaScene(t, [], secretive);
+  const { server } = scene;
+  // Legs wait until FFmpeg is loaded, from files of its own.
+  await openLegs(scene);
   const { pid } = await mediaChild(server);
   const family = familyOf(pid);
   assert.ok(

@@ -15,6 +15,7 @@ import {
   mediaFragmentsMax,
 } from '../../src/model/limits.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
+import { deferred } from '../../src/lib/deferred.ts';
 import { callMedia } from '../support/call-scene.ts';
 import type { DrivenClock } from '../support/driven-clock.ts';
 import type { FakeLegService } from '../support/fake-leg-service.ts';
@@ -445,6 +446,21 @@ test('a device without WebSocket is a leg until the end of its call, which ends 
   device.socket.end();
   await until(() => scene.listener.socketCount === 0);
   assert.deepEqual([opened.goneTimes, scene.listener.legCount], [0, 0]);
+});
+
+test('a leg waits for the engine to load, and one whose peer hangs up meanwhile consumes no credential', async () => {
+  const loaded = deferred();
+  scene.loaded = loaded.promise;
+  await scene.listen();
+  const impatient = await scene.rawPeer(plainRequest(`GET ${downlinkPath}?ticket=good-ticket`));
+  const patient = scene.connect();
+  await until(() => scene.listener.socketCount === 2);
+  impatient.socket.end();
+  await until(() => scene.listener.socketCount === 1);
+  assert.deepEqual(service.asked, []);
+  loaded.resolve();
+  await patient;
+  assert.deepEqual([service.asked, telemetry.count('media login accepted')], [['good-token'], 1]);
 });
 
 const inTheMiddle: readonly (readonly [string, (peer: RawPeer) => void])[] = [

@@ -11,11 +11,12 @@ import type { FrameResult } from '../../src/model/media/picture.ts';
 import { startMediaServer, type RunningMediaServer } from '../../src/media/process/media-server.ts';
 import { MediaEnd } from '../../src/media/link/media-end.ts';
 import type { MediaChildKind } from '../../src/protocol/media-link/media-values.ts';
-import type { Transcoders } from '../../src/media/transcoding/transcoder-pool.ts';
+import type { NewTranscoders } from '../../src/media/transcoding/transcoder-pool.ts';
 import type { MediaCarrier } from '../../src/server/children/media-child.ts';
 import { DuplexPair } from './duplex-pair.ts';
 
-const blindTranscoders: Transcoders = {
+const blindTranscoders: NewTranscoders = {
+  start: () => Promise.resolve(),
   engine: null,
   open: () =>
     succeed({ hasTimeToSpare: true, transcode: () => Promise.resolve(undecodable), close: () => undefined }),
@@ -65,8 +66,8 @@ async function serve(clock: Clock, parent: MediaParent, link: Duplex): Promise<R
     const end = new MediaEnd({ clock, onEnd: () => undefined });
     end.attach(link);
     await end.started();
-    const openTranscoders = (): Promise<Transcoders> => Promise.resolve(blindTranscoders);
-    const server = await startMediaServer(settings, { clock, log: end.log, end, openTranscoders });
+    const newTranscoders = (): NewTranscoders => blindTranscoders;
+    const server = await startMediaServer(settings, { clock, log: end.log, end, newTranscoders });
     parent.ready({ port: server.address.port });
     return server;
   } catch (error) {

@@ -22,12 +22,14 @@ export class MediaListenerScene {
   readonly rtcPeers = new FakeRtcPeers();
   /** Maximum number of descriptors of the next listener's connections. */
   socketsMax = 1000;
+  /** Legs of the next listener wait for it. */
+  loaded = Promise.resolve();
   listener = this.newListener();
   readonly #peers: (() => void)[] = [];
 
   newListener(settings: Partial<MediaLegsSettings> = {}): MediaListener {
-    const { clock, service, relay, rtcPeers, telemetry, log, socketsMax } = this;
-    const deps = { clock, service, relay, rtcPeers, telemetry, log, socketsMax };
+    const { clock, service, relay, rtcPeers, telemetry, log, socketsMax, loaded } = this;
+    const deps = { clock, service, relay, rtcPeers, telemetry, log, socketsMax, loaded };
     return new MediaListener({ ...mediaLegsDefaults, port: 0, ...settings }, deps);
   }
 

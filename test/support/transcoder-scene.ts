@@ -30,7 +30,7 @@ export class TranscoderScene {
   }
 
   async open(overrides: Partial<TranscoderPoolOptions> = {}): Promise<void> {
-    this.#pool = await TranscoderPool.open({
+    this.#pool = new TranscoderPool({
       threads: 1,
       loadMax: 0.85,
       quality: 80,
@@ -42,6 +42,7 @@ export class TranscoderScene {
       workerFile: moduleBeside('scripted-transcoder', import.meta.url),
       ...overrides,
     });
+    await this.#pool.start();
   }
 
   session(need = tenth): Transcoder {

@@ -19,8 +19,8 @@ export async function serveAlone(context: CommandContext, isDemoAsked: boolean):
   const { log, announce } = serving;
   // The media processes load while this one does; they take the longest.
   const { process: place, processes } = settings.media;
-  const early = Array.from({ length: place === 'child' ? processes : 0 }, () => startMediaChild(settings));
-  const startMedia = (): MediaCarrier => early.shift() ?? startMediaChild(settings);
+  const early = Array.from({ length: place === 'child' ? processes : 0 }, startMediaChild);
+  const startMedia = (): MediaCarrier => early.shift() ?? startMediaChild();
   const start = async () => {
     const checking = checkStart(context);
     // Lazy: the other commands run without the HTTP front end's binary. It loads while a process checks the store.

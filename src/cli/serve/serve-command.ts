@@ -99,8 +99,8 @@ async function serveMedia({ settings, clock }: CommandContext): Promise<void> {
     log,
     server,
     key,
-    openTranscoders: ({ workers: threads, ...limits }) =>
-      TranscoderPool.open({ ...limits, threads, clock, log, onWedged: die }),
+    newTranscoders: ({ workers: threads, ...limits }) =>
+      new TranscoderPool({ ...limits, threads, clock, log, onWedged: die }),
     onListening: (address) => announce({ listeners: { media: formatListenAddress(address) } }, 'ready'),
   });
   await serveElsewhere(serving, media);

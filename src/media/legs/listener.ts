@@ -42,6 +42,8 @@ export interface MediaListenerDeps {
   readonly telemetry: MediaTelemetry;
   readonly log: Log;
   readonly socketsMax: number;
+  /** Resolves when the engine is loaded: whether a leg can be carried is not known before. */
+  readonly loaded: Promise<void>;
 }
 
 export class MediaListener {

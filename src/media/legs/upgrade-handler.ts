@@ -41,6 +41,8 @@ export interface UpgradeHandlerDeps {
   /** Makes room for one more leg; an idle bridge does not evict an equal. */
   makeRoom(owner: LegOwner, isIdle: boolean): boolean;
   reportTimeout(): void;
+  /** Resolves when the engine is loaded: a request waits for it. */
+  readonly loaded: Promise<void>;
 }
 
 export class UpgradeHandler {
@@ -68,8 +70,14 @@ export class UpgradeHandler {
   #admitUnlessRefused(request: UpgradeRequest, asked: LegRequest): void {
     const isOffer = asked.kind === 'whip' || asked.kind === 'whep';
     const refusal = isOffer ? this.#deps.rtc.refusalOf() : null;
-    if (refusal === null) void this.#admitByCredential(request, asked);
+    if (refusal === null) void this.#admitOnceLoaded(request, asked);
     else this.#refuse(request, refusal);
+  }
+
+  /** A peer that hangs up meanwhile consumes no ticket. */
+  async #admitOnceLoaded(request: UpgradeRequest, asked: LegRequest): Promise<void> {
+    await this.#deps.loaded;
+    if (request.isAsking) await this.#admitByCredential(request, asked);
   }
 
   #admitByCredential(request: UpgradeRequest, asked: LegRequest): Promise<void> {

@@ -127,6 +127,11 @@ export class MediaEnd {
     if (this.#stage === 'linked') this.#sendListening();
   }
 
+  /** Sends the capacity with the engine; until then it was assumed. */
+  loaded(): void {
+    if (this.#stage === 'linked') this.#sendCounts();
+  }
+
   failed(sentence: string): void {
     this.#link?.send({ kind: 'failed', sentence: sentence.slice(0, sentenceCharactersMax) });
   }

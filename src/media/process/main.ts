@@ -15,11 +15,7 @@ import { readVersion } from '../../lib/package-version.ts';
 import { messageOf } from '../../lib/result.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
 import { mediaAwayMsMax } from '../../model/limits.ts';
-import type {
-  EngineSettings,
-  MediaChildKind,
-  MediaLinkKind,
-} from '../../protocol/media-link/media-values.ts';
+import type { MediaChildKind, MediaLinkKind } from '../../protocol/media-link/media-values.ts';
 import { MediaEnd } from '../link/media-end.ts';
 import { TranscoderPool } from '../transcoding/transcoder-pool.ts';
 import { startMediaServer, type RunningMediaServer } from './media-server.ts';
@@ -73,21 +69,6 @@ async function run(): Promise<void> {
     closeInheritedDescriptors();
     const end = newEnd();
     const { log } = end;
-    const [, , , engines = ''] = process.argv;
-    const { workers: threads, ...limits } = JSON.parse(engines) as EngineSettings;
-    // They load while the server opens its store.
-    const transcoders = new TranscoderPool({
-      ...limits,
-      threads,
-      clock,
-      log,
-      onWedged: (sentence) => {
-        // The link ends after the sentence is sent, and the process with it.
-        log.error({}, sentence);
-        writeReason(sentence);
-        void end.end().then(() => drainAndEnd(null));
-      },
-    });
     const { corePath, ...settings } = await parent.begun;
     if (corePath === null) {
       end.attach(new Socket({ fd: linkDescriptor }));
@@ -97,10 +78,19 @@ async function run(): Promise<void> {
       clock,
       log,
       end,
-      openTranscoders: async () => {
-        await transcoders.start();
-        return transcoders;
-      },
+      newTranscoders: ({ workers: threads, ...limits }) =>
+        new TranscoderPool({
+          ...limits,
+          threads,
+          clock,
+          log,
+          onWedged: (sentence) => {
+            // The link ends after the sentence is sent, and the process with it.
+            log.error({}, sentence);
+            writeReason(sentence);
+            void end.end().then(() => drainAndEnd(null));
+          },
+        }),
     });
     parent.ready({ port: server.address.port });
     if (corePath !== null) await keepLinked(end, corePath);

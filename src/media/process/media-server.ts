@@ -3,6 +3,7 @@
  * calls-and-media.md, The media process.
  */
 import { type Clock, completesWithin } from '../../lib/clock.ts';
+import { deferred } from '../../lib/deferred.ts';
 import { messageOf } from '../../lib/result.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { descriptorsReserved, mediaDrainMsMax } from '../../model/limits.ts';
@@ -10,7 +11,7 @@ import type { MediaAddress, MediaProcessSettings } from '../../protocol/media-li
 import { MediaListener } from '../legs/listener.ts';
 import type { MediaEnd } from '../link/media-end.ts';
 import type { Log } from '../../lib/log.ts';
-import type { Transcoders } from '../transcoding/transcoder-pool.ts';
+import type { NewTranscoders } from '../transcoding/transcoder-pool.ts';
 import { Relay } from '../relay/relay.ts';
 import { openRtcPeers } from '../webrtc/peer-set.ts';
 
@@ -18,7 +19,7 @@ export interface MediaServerDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly end: MediaEnd;
-  readonly openTranscoders: (settings: MediaProcessSettings) => Promise<Transcoders>;
+  readonly newTranscoders: (settings: MediaProcessSettings) => NewTranscoders;
 }
 
 export interface RunningMediaServer {
@@ -31,61 +32,66 @@ export interface RunningMediaServer {
   close(): Promise<void>;
 }
 
-/** Rejects, with everything closed again, if it cannot listen; the error is a sentence for the operator. */
+/**
+ * Resolves when it listens; legs wait until the engine is loaded. Rejects if it cannot listen; the error is a sentence for the
+ * operator.
+ */
 export async function startMediaServer(
   settings: MediaProcessSettings,
-  { clock, log, end, openTranscoders }: MediaServerDeps,
+  { clock, log, end, newTranscoders }: MediaServerDeps,
 ): Promise<RunningMediaServer> {
   const { service, telemetry } = end;
   const { legs, webrtc, maxFps } = settings;
-  const opening = openTranscoders(settings);
-  try {
-    const socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
-    // Its library loads while the threads load theirs.
-    const rtcPeers = await openRtcPeers(webrtc, legs, () => listener.address.port, clock);
-    const transcoders = await opening;
-    const relay = new Relay({ clock, transcoders, telemetry, maxFps });
-    if (rtcPeers.missing !== null) log.info({}, rtcPeers.missing);
-    const deps = { clock, service, telemetry, log, relay, rtcPeers, socketsMax };
-    const listener = new MediaListener(legs, deps);
-    await listener.listen();
-    const server: RunningMediaServer = {
-      address: listener.address,
-      reloadTls() {
-        try {
-          listener.reloadTls();
-          return null;
-        } catch (error) {
-          return messageOf(error);
-        }
-      },
-      async drain() {
-        await completesWithin(clock, mediaDrainMsMax, listener.drain());
-      },
-      async close() {
-        listener.close();
-        rtcPeers.close();
-        await transcoders.close();
-      },
-    };
-    end.ready(server.address, {
-      ...server,
-      advertise: settings.advertise,
-      view: (sessionId) => relay.view(sessionId),
-      counts: () => ({
-        legs: listener.legCount,
-        sockets: listener.socketCount,
-        sessions: relay.sessionCount,
-        workers: transcoders.workers(),
-        engine: transcoders.engine,
-        soundEncoders: transcoders.soundEncoders,
-        certificate: listener.fingerprint,
-      }),
-    });
-    return server;
-  } catch (error) {
-    const transcoders = await opening;
-    await transcoders.close();
-    throw error;
-  }
+  const transcoders = newTranscoders(settings);
+  const loaded = deferred();
+  const socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
+  const rtcPeers = await openRtcPeers(webrtc, legs, () => listener.address.port, clock);
+  const relay = new Relay({ clock, transcoders, telemetry, maxFps });
+  if (rtcPeers.missing !== null) log.info({}, rtcPeers.missing);
+  const deps = { clock, service, telemetry, log, relay, rtcPeers, socketsMax, loaded: loaded.promise };
+  const listener = new MediaListener(legs, deps);
+  await listener.listen();
+  const load = async (): Promise<void> => {
+    // The server learns first that this process listens.
+    await new Promise((resolve) => setImmediate(resolve));
+    await transcoders.start();
+    loaded.resolve();
+    end.loaded();
+  };
+  const server: RunningMediaServer = {
+    address: listener.address,
+    reloadTls() {
+      try {
+        listener.reloadTls();
+        return null;
+      } catch (error) {
+        return messageOf(error);
+      }
+    },
+    async drain() {
+      await completesWithin(clock, mediaDrainMsMax, listener.drain());
+    },
+    async close() {
+      listener.close();
+      rtcPeers.close();
+      await loaded.promise;
+      await transcoders.close();
+    },
+  };
+  end.ready(server.address, {
+    ...server,
+    advertise: settings.advertise,
+    view: (sessionId) => relay.view(sessionId),
+    counts: () => ({
+      legs: listener.legCount,
+      sockets: listener.socketCount,
+      sessions: relay.sessionCount,
+      workers: transcoders.workers(),
+      engine: transcoders.engine,
+      soundEncoders: transcoders.soundEncoders,
+      certificate: listener.fingerprint,
+    }),
+  });
+  void load();
+  return server;
 }

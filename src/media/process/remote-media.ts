@@ -14,7 +14,7 @@ import { mediaPsk } from '../link/media-language.ts';
 import type { Log } from '../../lib/log.ts';
 import { startMediaServer, type MediaServerDeps, type RunningMediaServer } from './media-server.ts';
 
-export interface RemoteMediaDeps extends Pick<MediaServerDeps, 'openTranscoders'> {
+export interface RemoteMediaDeps extends Pick<MediaServerDeps, 'newTranscoders'> {
   readonly clock: Clock;
   readonly log: Log;
   readonly server: { readonly host: string; readonly port: number };
@@ -88,8 +88,8 @@ export class RemoteMedia {
   }
 
   async #serve({ end, ended }: LinkedEnd): Promise<void> {
-    const { clock, log, onListening, openTranscoders } = this.#deps;
-    const deps = { clock, log, end, openTranscoders };
+    const { clock, log, onListening, newTranscoders } = this.#deps;
+    const deps = { clock, log, end, newTranscoders };
     const server = await startMediaServer(this.#settings, deps).catch(async (error: unknown) => {
       end.failed(messageOf(error));
       await end.end();

@@ -10,7 +10,7 @@ import type { NativeCensus } from '../codec/native-census.ts';
 import { abandonedWorkersMax } from '../../model/media/decoding-limits.ts';
 import { soundShareFirst } from '../../model/media/sound-limits.ts';
 import type { ReservationRefusal } from '../../model/media/picture.ts';
-import type { SoundEncoding } from '../../model/media/sound.ts';
+import { soundEncodings, type SoundEncoding } from '../../model/media/sound.ts';
 import type { WorkerLoad } from '../../model/media/media-capacity.ts';
 import type { Log } from '../../lib/log.ts';
 import { MainThreadSound } from './main-thread-sound.ts';
@@ -19,7 +19,7 @@ import type { EngineDescription } from './transcoder-task.ts';
 import { FrameSession, SoundSession, type SoundTranscoder, type Transcoder } from './transcoder-session.ts';
 import { threadTimeMs } from './thread-time.ts';
 import { threadCheckMs, type ThreadTime } from './task-watch.ts';
-import { TranscoderThread } from './transcoder-thread.ts';
+import type { ThreadDeps, TranscoderThread } from './transcoder-thread.ts';
 import { moduleBeside } from '../../lib/module-worker.ts';
 
 export interface TranscoderPoolOptions extends TranscoderSettings {
@@ -48,21 +48,25 @@ export type Transcoders = Pick<
   'engine' | 'soundEncoders' | 'open' | 'openSound' | 'refusalOf' | 'workers' | 'close'
 >;
 
+/** Transcoders that refuse sessions until their start. */
+export type NewTranscoders = Transcoders & Pick<TranscoderPool, 'start'>;
+
 export class TranscoderPool {
   readonly #options: TranscoderPoolOptions;
   readonly #cost = new FrameCost();
   readonly #mainSound: MainThreadSound;
-  #threads: readonly TranscoderThread[];
+  readonly #threadDeps: ThreadDeps;
+  #threads: readonly TranscoderThread[] = [];
   #cancelChecks: Cancel | null = null;
   #sessions = 0;
-  #engine: EngineDescription | null = null;
+  /** Null: not available; undefined: not loaded yet. */
+  #engine: EngineDescription | null | undefined;
 
-  /** Starts the threads, which load their engines; call `start` once. */
   constructor(options: TranscoderPoolOptions) {
     this.#options = options;
     const { clock, log, quality, maxFps, sourceMax } = options;
     this.#mainSound = new MainThreadSound(options.openEngine ?? openEngine);
-    const deps = {
+    this.#threadDeps = {
       clock,
       log,
       settings: { quality, maxFps, sourceMax },
@@ -70,25 +74,22 @@ export class TranscoderPool {
       threadTime: options.threadTime ?? threadTimeMs,
       mayAbandon: () => this.abandoned < abandonedWorkersMax,
     };
-    this.#threads = Array.from({ length: options.threads }, () => new TranscoderThread(deps));
-  }
-
-  static async open(options: TranscoderPoolOptions): Promise<TranscoderPool> {
-    const pool = new TranscoderPool(options);
-    await pool.start();
-    return pool;
   }
 
   /**
-   * Resolves when every thread has loaded its engine, or none has. Never rejects: without an engine the pool logs the reason and
-   * refuses sessions.
+   * Call once: until then the pool refuses sessions. Resolves when every thread has loaded its engine, or none has. Without an engine
+   * the pool logs the reason and refuses sessions.
    */
   async start(): Promise<void> {
-    const { log, clock } = this.#options;
+    const { log, clock, threads } = this.#options;
+    // Lazy: a media process listens before it loads what runs its threads.
+    const { TranscoderThread } = await import('./transcoder-thread.ts');
+    this.#threads = Array.from({ length: threads }, () => new TranscoderThread(this.#threadDeps));
     const engines = await Promise.all(this.#threads.map((thread) => thread.start()));
     const failed = engines.find((engine) => !engine.ok);
     if (failed !== undefined && !failed.ok) {
       await this.close();
+      this.#engine = null;
       log.warn({}, failed.error);
       return;
     }
@@ -97,14 +98,14 @@ export class TranscoderPool {
     this.#cancelChecks = clock.every(threadCheckMs, () => this.#checkThreads());
   }
 
-  /** Version of FFmpeg; null: not available. */
+  /** Version of FFmpeg; null: not available, or not loaded yet. */
   get engine(): string | null {
     return this.#engine?.version ?? null;
   }
 
-  /** Sound formats that can be encoded here. */
+  /** Sound formats that can be encoded here: until the engine is loaded, all are assumed. */
   get soundEncoders(): readonly SoundEncoding[] {
-    return this.#engine?.soundEncoders ?? [];
+    return this.#engine === undefined ? soundEncodings : (this.#engine?.soundEncoders ?? []);
   }
 
   /** Decides by measured load. `engine`: this machine has no decoder. */
@@ -133,12 +134,16 @@ export class TranscoderPool {
     return this.#findThread(this.#cost.share(need)) === null ? this.#refusal() : null;
   }
 
+  /** Until the engine is loaded, all are idle. */
   workers(): readonly WorkerLoad[] {
     const share = this.#usualShare();
+    const { threads, loadMax } = this.#options;
+    const idle = { busy: 0, taken: 0, room: Math.floor(loadMax / share) };
+    if (this.#engine === undefined) return Array.from({ length: threads }, () => idle);
     return this.#threads.map((thread) => ({
       busy: thread.busyShare,
       taken: thread.load,
-      room: thread.roomFor(share, this.#options.loadMax),
+      room: thread.roomFor(share, loadMax),
     }));
   }
 

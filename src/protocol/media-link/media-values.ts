@@ -135,13 +135,7 @@ export interface MediaProcessSettings {
   readonly advertise: string | null;
 }
 
-/** Settings of the threads that transcode: a child receives them as its second argument, so that they load before its task. */
-export type EngineSettings = Pick<
-  MediaProcessSettings,
-  'workers' | 'loadMax' | 'quality' | 'sourceMax' | 'maxFps'
->;
-
-/** First argument of a child: its link is an inherited descriptor, or it connects by itself. */
+/** Argument of a child: its link is an inherited descriptor, or it connects by itself. */
 export type MediaLinkKind = 'pipe' | 'ignore';
 
 /** A media process as a child of its server, or of a site's supervisor. The port is the bound one, never 0. */

@@ -103,7 +103,7 @@ class Server {
 
   constructor(context: ServerContext, deps: MemberDeps, store: Store) {
     const { log, membership, member, consoleKey, core = null } = deps;
-    const { startMedia = () => startMediaChild(context.settings) } = deps;
+    const { startMedia = startMediaChild } = deps;
     assert((core !== null) === context.settings.sleep.edges > 0, 'only `serve` starts a core of edges');
     const sessions = (): number => this.#gateways.deviceListeners.sleep.sessionCount;
     const upgrade = core?.upgrade ?? refusedUpgrade(context.settings.cluster.nats_url !== null, sessions);

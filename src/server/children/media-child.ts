@@ -13,9 +13,7 @@ import {
   mediaMemoryShareMax,
   mediaSemiSpaceMebibytesMax,
 } from '../../model/media/decoding-limits.ts';
-import type { EngineSettings, MediaLinkKind } from '../../protocol/media-link/media-values.ts';
-import { mediaProcessSettings } from '../config/derived-settings.ts';
-import type { Settings } from '../config/settings-schema.ts';
+import type { MediaLinkKind } from '../../protocol/media-link/media-values.ts';
 import { childEnvironment } from './child-environment.ts';
 import { forkOf, nodeCommand, streamAt, type ChildFork } from './child-fork.ts';
 
@@ -33,27 +31,24 @@ const oomScore = 500;
  * kept as the reason of a crash. The child closes inherited descriptors: closeInherited in media/process/main.ts. Throws when the
  * process could not be created.
  */
-export function startMediaChild(settings: Pick<Settings, 'media'>): MediaCarrier {
-  const child = spawnMedia(settings, 'pipe');
+export function startMediaChild(): MediaCarrier {
+  const child = spawnMedia('pipe');
   return { ...forkOf(child), link: streamAt(child, linkDescriptor) };
 }
 
 /** As above, without a link: it connects to its core by itself. */
-export function startSiteMedia(settings: Pick<Settings, 'media'>): ChildFork {
-  return forkOf(spawnMedia(settings, 'ignore'));
+export function startSiteMedia(): ChildFork {
+  return forkOf(spawnMedia('ignore'));
 }
 
-/** Its threads load their engines with the settings among the arguments; the task, which follows, has the others. */
-function spawnMedia(settings: Pick<Settings, 'media'>, link: MediaLinkKind): ChildProcess {
+function spawnMedia(link: MediaLinkKind): ChildProcess {
   const file = fileURLToPath(moduleBeside('../../media/process/main', import.meta.url));
   const heap = [
     `--max-old-space-size=${mediaHeapMebibytesMax}`,
     `--max-semi-space-size=${mediaSemiSpaceMebibytesMax}`,
     `--heap-growing-percent=${mediaHeapGrowthPercent}`,
   ];
-  const { workers, loadMax, quality, sourceMax, maxFps } = mediaProcessSettings(settings);
-  const engines: EngineSettings = { workers, loadMax, quality, sourceMax, maxFps };
-  const args = [...heap, ...process.execArgv, file, link, JSON.stringify(engines)];
+  const args = [...heap, ...process.execArgv, file, link];
   return spawn(...nodeCommand(args, memoryBound()), {
     env: childEnvironment(),
     // Input, outputs, the link, and the stream to the supervisor.

@@ -102,7 +102,7 @@ export function superviseMedia(settings: Settings, parts: SiteParts): MediaChild
   return new MediaChildren(settings, {
     clock,
     log,
-    launch: () => startSiteMedia(settings),
+    launch: startSiteMedia,
     task: (process, own) => ({ ...own, corePath: mediaSockets[process] ?? null }),
     changed,
   });

@@ -76,9 +76,9 @@ const { address } = await startMediaServer(settings, {
   clock,
   log,
   end,
-  openTranscoders: async ({ workers: threads, ...limits }) => {
+  newTranscoders: ({ workers: threads, ...limits }) => {
     const leaks = isCanary && { workerFile: leakingWorker };
-    pool = await TranscoderPool.open({ ...limits, threads, clock, log, onWedged: die, ...leaks });
+    pool = new TranscoderPool({ ...limits, threads, clock, log, onWedged: die, ...leaks });
     return pool;
   },
 });

@@ -250,6 +250,14 @@ test('the capacity of the media process is known when it listens and once a seco
   assert.equal(link.server.counts(), null);
 });
 
+test('the capacity of a media process that has loaded its engine is known at once', async () => {
+  const link = await new LinkedLegService(new LegServiceScene()).ready();
+  link.process.busyLegs = 5;
+  link.media.loaded();
+  await link.untilIdle();
+  assert.deepEqual(link.server.counts(), { ...mediaCounts, legs: 5 });
+});
+
 test('a line of the media process is written by the server, under its own name', async () => {
   const link = await new LinkedLegService(new LegServiceScene()).ready();
   link.media.log.warn({ level: 'x', err: new RangeError('too far'), big: 1n }, 'a frame was odd');

@@ -16,7 +16,8 @@ import {
   taskTimeMsMax,
 } from '../../../../src/model/media/decoding-limits.ts';
 import type { SoundTranscoder } from '../../../../src/media/transcoding/transcoder-session.ts';
-import type { SoundResult } from '../../../../src/model/media/sound.ts';
+import type { MediaCapacity } from '../../../../src/model/media/media-capacity.ts';
+import { soundEncodings, type SoundResult } from '../../../../src/model/media/sound.ts';
 import { soundShareFirst } from '../../../../src/model/media/sound-limits.ts';
 import {
   lostFrame,
@@ -58,9 +59,22 @@ function refusal(need = tenth): string | null {
   return opened.ok ? null : opened.error;
 }
 
+function capacity(): Pick<MediaCapacity, 'workers' | 'soundEncoders' | 'engine'> {
+  const { pool } = scene;
+  return { workers: pool.workers(), soundEncoders: pool.soundEncoders, engine: pool.engine };
+}
+
 async function sessionsByThread(): Promise<(number | undefined)[]> {
   return (await scene.pool.countNatives()).map((natives) => natives?.packets);
 }
+
+test('the capacity of a pool whose engine is loading is that of idle workers, with every sound format', async () => {
+  const opening = scene.open({ threads: 2 });
+  const { workers, soundEncoders, engine } = capacity();
+  assert.deepEqual([soundEncoders, engine], [soundEncodings, null]);
+  await opening;
+  assert.deepEqual(capacity(), { workers, soundEncoders: ['alaw', 'opus'], engine: 'scripted' });
+});
 
 test('a frame is transferred to its worker and its pictures return', async () => {
   await scene.open();

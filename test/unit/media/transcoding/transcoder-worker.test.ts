@@ -8,7 +8,7 @@ const need = { request: { width: 640, height: 480 }, maxFps: 15 };
 /** A real thread with the real engine; skipped without one. */
 async function open(context: TestContext): Promise<TranscoderPool | null> {
   const log = new FakeLog();
-  const pool = await TranscoderPool.open({
+  const pool = new TranscoderPool({
     threads: 1,
     loadMax: 0.85,
     quality: 80,
@@ -18,6 +18,7 @@ async function open(context: TestContext): Promise<TranscoderPool | null> {
     log,
     onWedged: assert.fail,
   });
+  await pool.start();
   context.after(() => pool.close());
   if (pool.refusalOf(need) !== 'engine') return pool;
   context.skip(log.lines.at(-1)?.message);
