@@ -178,7 +178,7 @@ class SettingsSheet {
     for (const name of sectionNames) sections[name] = {};
     for (const { name, section, key } of settingKeys)
       Object.assign(sections[section] ?? {}, { [key]: this.#given.get(name)?.value });
-    const checked = settingsSchema.safeParse(sections);
+    const checked = settingsSchema.safeParse(sections, { jitless: true });
     for (const issue of checked.error?.issues ?? []) this.#refuse(issue);
     if (checked.success && this.#problems.length === 0) return checked.data;
     throw new SettingsError([...new Set(this.#problems)]);
