@@ -1,10 +1,8 @@
 /** Runs benchmarks: `npm run bench -- --help`. */
 import { execFileSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { checkout } from '../test/support/checkout.ts';
-import { runCompiled } from '../test/support/compiled-tree.ts';
 import { baselinePath, slowdownMax } from './baseline.ts';
 import { benchmarks } from './benchmarks.ts';
 import type { Benchmark } from './harness/benchmark.ts';
@@ -16,11 +14,6 @@ import { runBenchmark } from './run-benchmark.ts';
 import { checkWatched, isWatched, saveBaseline } from './short-check.ts';
 
 const baselineRuns = 5;
-
-/** The probe and the processes share a module with the requests to both. */
-const bundled = readdirSync(new URL('bench/', checkout), { recursive: true, encoding: 'utf8' })
-  .filter((path) => /(?:-process|[/\\]probe)\.ts$/.test(path))
-  .map((path) => `bench/${path}`);
 
 const usage = `npm run bench
 npm run bench -- NAME ... | --all [--runs N] [--save | --short | --smoke | --save-baseline]
@@ -158,10 +151,6 @@ async function main(): Promise<void> {
   if (options.mode === 'help') return console.log(usage);
   if (options.mode === 'page') return writePages();
   if (options.mode === 'save') refuseChanges();
-  if (import.meta.url.endsWith('.ts')) {
-    process.exitCode = await runCompiled({ program: 'bench/main.ts', args: process.argv.slice(2), bundled });
-    return;
-  }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   console.log(`${describeMachine()}\n`);
   if (!(await measureAll(options))) process.exitCode = 1;

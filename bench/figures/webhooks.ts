@@ -19,7 +19,7 @@ import type { ReceiverProtocol, ReceiverReading } from '../load/receiver-process
 
 const plans = {
   full: { devices: 10_000, warmUpSeconds: 2, seconds: 10, ratePerSecond: 1000 },
-  short: { devices: 500, warmUpSeconds: 2, seconds: 3, ratePerSecond: 500 },
+  short: { devices: 500, warmUpSeconds: 1.5, seconds: 2.5, ratePerSecond: 500 },
   smoke: { devices: 200, warmUpSeconds: 0.2, seconds: 0.5, ratePerSecond: 200 },
 };
 
