@@ -5,6 +5,7 @@
 import { openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { moduleBeside } from '../../../src/lib/module-worker.ts';
+import { deferred } from '../../../src/lib/deferred.ts';
 import { followParent } from '../../../src/lib/children/parent-end.ts';
 import { LoopProgress } from '../../../src/lib/loop-progress.ts';
 import { SystemClock } from '../../../src/lib/system-clock.ts';
@@ -40,12 +41,22 @@ const parent = followParent<MediaChildKind>({
 });
 const isCanary = process.env['SOAK_LEAKS'] !== undefined;
 let pool: TranscoderPool | null = null;
+const loaded = deferred();
 
 process.on('message', () => void answer());
 // Start leaking after the first sample, the baseline without calls.
 process.once('message', () => process.once('message', () => isCanary && void leak()));
 
+class SoakedPool extends TranscoderPool {
+  override async start(): Promise<void> {
+    await super.start();
+    loaded.resolve();
+  }
+}
+
+/** The engine's own timers and descriptors belong to the baseline. */
 async function answer(): Promise<void> {
+  await loaded.promise;
   const timers = process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout');
   const sample: MediaSample = {
     natives: (await pool?.countNatives()) ?? [],
@@ -78,7 +89,7 @@ const { address } = await startMediaServer(settings, {
   end,
   newTranscoders: ({ workers: threads, ...limits }) => {
     const leaks = isCanary && { workerFile: leakingWorker };
-    pool = new TranscoderPool({ ...limits, threads, clock, log, onWedged: die, ...leaks });
+    pool = new SoakedPool({ ...limits, threads, clock, log, onWedged: die, ...leaks });
     return pool;
   },
 });
