@@ -2,7 +2,7 @@
  * Assembles the media process: workers, relay and listener, behind the leg service of the link. It lives as long as its link. Source:
  * calls-and-media.md, The media process.
  */
-import { type Clock, completesWithin } from '../../lib/clock.ts';
+import { type Clock, completesWithin, nextTurn } from '../../lib/clock.ts';
 import { deferred } from '../../lib/deferred.ts';
 import { messageOf } from '../../lib/result.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
@@ -53,7 +53,7 @@ export async function startMediaServer(
   await listener.listen();
   const load = async (): Promise<void> => {
     // The server learns first that this process listens.
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     await transcoders.start();
     loaded.resolve();
     end.loaded();
