@@ -68,7 +68,7 @@ export interface ReveilleOptions {
   readonly webhookUrl?: string;
   /** Default: the command line. */
   readonly entry?: URL;
-  /** True: without the probe, whose children have it as well. */
+  /** True: without the probe, which the server's children would inherit. */
   readonly isBare?: boolean;
   /** Null: not pinned. Default: the servers' core. */
   readonly core?: number | null;

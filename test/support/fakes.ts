@@ -239,13 +239,7 @@ export class FakeWakeupRecords implements WakeupRecords {
       .toSorted((one, other) => (one.record.id < other.record.id ? 1 : -1));
   }
 
-  save(
-    appId: ApplicationId,
-    requestId: RequestId,
-    record: WakeupRecord,
-    event: EventDraft | null,
-    isFirst?: true,
-  ): void {
+  save(...[appId, requestId, record, event, isFirst]: Parameters<WakeupRecords['save']>): void {
     const key = keyOf(appId, requestId, record.id);
     assert.ok(isFirst !== true || !this.records.has(key), 'a first record has none before it');
     this.records.set(key, { appId, requestId, record });
