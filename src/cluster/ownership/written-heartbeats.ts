@@ -1,6 +1,6 @@
 /**
- * Where each member's sessions are and when they were last heard of, as it writes that down in parts: what others know when
- * it cannot be asked, and what they fail over when it is lost. Source: cluster.md, Record and Node loss.
+ * The heartbeats of each member's sessions, which it writes in parts. Other members read them when the member does not answer, and fail
+ * its sessions over when it is lost. Source: cluster.md, Record and Node loss.
  */
 import { LRUCache } from 'lru-cache';
 import type { CoreDeps } from '../../core/ports/core-deps.ts';
@@ -34,7 +34,7 @@ interface KeptPart {
   readonly heartbeats: Promise<ReadonlyMap<SessionId, number>>;
 }
 
-/** Of other members. A member that hangs is asked about by many at once: its parts are kept for a moment. */
+/** Reads the heartbeats of other members. Many read those of a member that hangs at once, so its parts are kept for a moment. */
 export class HeartbeatReader {
   readonly #kv: HeartbeatStore;
   readonly #clock: Clock;
@@ -51,7 +51,7 @@ export class HeartbeatReader {
     return heartbeats.get(session) ?? 0;
   }
 
-  /** Those that are there and can be read. Rejects while NATS is unavailable. */
+  /** Yields the parts that exist and can be read. Rejects while NATS is unavailable. */
   async *parts(member: MemberId): AsyncGenerator<HeartbeatPart, void, undefined> {
     const token = memberToken(member);
     for (let part = 0; part < heartbeatsParts; part++) {
@@ -114,10 +114,10 @@ interface HeartbeatPiece {
 
 const pieceVersion = 1;
 const headBytes = 9;
-/** What a heartbeat takes beside its ids, at most. */
+/** Size limit of a heartbeat without its ids. */
 const heartbeatBytesMax = 64;
 
-/** At least one. Heartbeats for which `heartbeatPiecesMax` leave no room are left out: what is kept of them is older for it. */
+/** At least one piece. Heartbeats beyond `heartbeatPiecesMax` pieces are omitted, and others know older ones. */
 export function encodePieces(position: number, heartbeats: readonly DeviceHeartbeat[]): Uint8Array[] {
   const lists = cut(heartbeats).slice(0, heartbeatPiecesMax);
   return lists.map((list) => {
@@ -175,7 +175,7 @@ export interface HeartbeatWriterDeps extends Pick<CoreDeps, 'clock' | 'log'> {
 export class HeartbeatWriter {
   readonly #deps: HeartbeatWriterDeps;
   readonly #token: string;
-  /** Of the rows, before this member claimed anything. */
+  /** Position of the rows before this member claimed anything. */
   #firstPosition = 0;
   #written = 0;
   #writing: Promise<void> = Promise.resolve();
@@ -196,7 +196,7 @@ export class HeartbeatWriter {
     this.#cancel = this.#deps.clock.every(heartbeatsWriteMs / heartbeatsParts, () => this.#tick());
   }
 
-  /** What is written down stays. */
+  /** Stops writing; the written heartbeats stay. */
   stop(): Promise<void> {
     this.#cancel();
     return this.#writing;
@@ -221,7 +221,7 @@ export class HeartbeatWriter {
       this.#isTroubled = false;
     } catch (error) {
       if (!this.#isTroubled)
-        this.#deps.log.warn({ err: error }, 'heartbeats cannot be written down; tried on');
+        this.#deps.log.warn({ err: error }, 'heartbeats cannot be written; the next interval retries');
       this.#isTroubled = true;
     } finally {
       this.#isWriting = false;
