@@ -45,13 +45,11 @@ function reveille(...args: readonly string[]): Promise<Ended> {
   );
 }
 
-interface LogLine {
-  readonly level: string;
-  readonly msg: string;
-}
-
-/** Starts the server, stops it once it is ready, and resolves to its log. */
-async function servedLog(t: Ending): Promise<LogLine[]> {
+/**
+ * Starts the server, and stops it once it has logged both `ready` and a sentence with `missing`, in either order: the media
+ * process loads its libraries beside the start. Returns the only such sentence.
+ */
+async function missingIn(t: Ending, missing: string): Promise<string> {
   const args = [
     '--import',
     'tsx',
@@ -63,57 +61,41 @@ async function servedLog(t: Ending): Promise<LogLine[]> {
   ];
   const server = spawn(process.execPath, args, { cwd: clone, stdio: ['ignore', 'pipe', 'ignore'] });
   t.after(() => void server.kill('SIGKILL'));
-  const lines: LogLine[] = [];
-  for await (const text of createInterface({ input: server.stdout })) {
-    const line = JSON.parse(text) as LogLine;
-    lines.push(line);
-    if (line.msg === 'ready') server.kill('SIGTERM');
+  const sentences: string[] = [];
+  const found = (): string[] => sentences.filter((sentence) => sentence.includes(missing));
+  for await (const line of createInterface({ input: server.stdout })) {
+    sentences.push((JSON.parse(line) as { readonly msg: string }).msg);
+    if (!server.killed && sentences.includes('ready') && found().length > 0) server.kill('SIGTERM');
   }
-  return lines;
-}
-
-/** Asserts that the server was ready, and returns the only warning about FFmpeg. */
-function warningOf(lines: readonly LogLine[]): string {
-  assert(
-    lines.some(({ msg }) => msg === 'ready'),
-    JSON.stringify(lines),
-  );
-  const warnings = lines.filter(({ level, msg }) => level !== 'info' && msg.includes('FFmpeg'));
-  assert.equal(warnings.length, 1, JSON.stringify(lines));
-  return warnings[0]?.msg ?? '';
+  const [first = '', ...others] = found();
+  assert.deepEqual(others, []);
+  assert(sentences.includes('ready'), sentences.join('\n'));
+  return first;
 }
 
 test('a server starts with a truncated binary of FFmpeg', async (t) => {
   if (process.platform !== 'linux') return t.skip('elsewhere the loader says so');
   const binary = `node_modules/@seydx/node-av-linux-${process.arch}/node-av.node`;
   truncateSync(join(clone, binary), 1_000_000);
-  assert.match(warningOf(await servedLog(t)), /does not load .*: .*node-av\.node is cut short$/);
+  assert.match(await missingIn(t, '(FFmpeg)'), /does not load .*: .*node-av\.node is cut short$/);
 });
 
 test('without FFmpeg a server of a clean clone starts and reports once what is missing', async (t) => {
   await run('npm', ['run', 'without-ffmpeg'], inClone);
   assert.equal(existsSync(join(clone, 'node_modules/@seydx')), false);
-  assert.match(warningOf(await servedLog(t)), /package node-av \(FFmpeg\) is not installed; run npm ci$/);
+  assert.match(await missingIn(t, '(FFmpeg)'), /package node-av \(FFmpeg\) is not installed; run npm ci$/);
 });
 
 test('a server starts with a truncated or missing binary of WebRTC', async (t) => {
   if (process.platform !== 'linux') return t.skip('elsewhere the loader says so');
-  const webRtcLines = async (): Promise<string[]> => {
-    const lines = (await servedLog(t)).map(({ msg }) => msg);
-    assert(lines.includes('ready'), JSON.stringify(lines));
-    return lines.filter((msg) => msg.startsWith('no WebRTC: '));
-  };
   const binary = join(
     clone,
     `node_modules/@node-datachannel/linux-${process.arch}-gnu/node_datachannel.node`,
   );
   truncateSync(binary, 1_000_000);
-  const [cutShort = '', ...more] = await webRtcLines();
-  assert.match(cutShort, /node_datachannel\.node is cut short$/);
+  assert.match(await missingIn(t, 'no WebRTC: '), /node_datachannel\.node is cut short$/);
   rmSync(binary);
-  const [missing = '', ...others] = await webRtcLines();
-  assert.match(missing, /; run npm ci: Cannot load native addon/);
-  assert.deepEqual([more, others], [[], []]);
+  assert.match(await missingIn(t, 'no WebRTC: '), /; run npm ci: Cannot load native addon/);
 });
 
 test('without the binary of the compiler every command reports what is missing, and the remedy', async () => {
