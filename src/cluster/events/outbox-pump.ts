@@ -207,7 +207,7 @@ export class OutboxPump {
 
   #unreadable(error: unknown): void {
     const { log, clock } = this.#deps;
-    log.error({ err: error }, 'the outbox cannot be read; tried on');
+    log.error({ err: error }, 'the outbox cannot be read; will retry');
     this.#retry?.();
     this.#retry = clock.after(changeRetryMsMax, () => this.take());
   }
@@ -225,7 +225,7 @@ export class OutboxPump {
       await outbox.forget(places);
       this.#taken -= places.length;
     } catch (error) {
-      log.error({ err: error }, 'what is shared cannot be taken from the outbox; tried on');
+      log.error({ err: error }, 'shared changes cannot be removed from the outbox; will retry');
       this.#done.unshift(...places);
     }
     this.#isForgetting = false;

@@ -201,7 +201,7 @@ export class StreamTail {
     this.#isHealthy = isHealthy;
     const { log, source } = this.#deps;
     if (isHealthy) log.info({ stream: source.stream }, 'a stream of NATS is followed again');
-    else log.warn({ err: failure, stream: source.stream }, 'a stream of NATS cannot be followed; tried on');
+    else log.warn({ err: failure, stream: source.stream }, 'a stream of NATS cannot be followed; will retry');
   }
 
   #pause(): Promise<void> {

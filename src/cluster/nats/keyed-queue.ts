@@ -129,7 +129,7 @@ export class KeyedQueue {
     const { log, waiting } = this.#deps;
     log.warn(
       { err: error, waiting: waiting() },
-      'changes cannot be shared; they wait here, and are tried on',
+      'changes cannot be shared; they wait here until a retry succeeds',
     );
   }
 

@@ -139,7 +139,7 @@ export class Ownership {
       if (this.#isStopped) await this.#heartbeatWriter.stop();
       else this.#pump.start();
     } catch (error) {
-      log.debug({ err: error }, 'sessions cannot be shared yet; tried on');
+      log.debug({ err: error }, 'sessions cannot be shared yet; will retry');
       clock.after(changeRetryMsMin, () => void this.#begin());
     }
   }

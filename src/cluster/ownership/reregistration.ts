@@ -76,7 +76,7 @@ export class Reregistration {
     } catch (error) {
       // Back from the next outage it is run again anyway.
       if (isUnavailable()) return;
-      log.warn({ err: error }, 'sessions cannot be compared with what all share; tried on');
+      log.warn({ err: error }, 'sessions cannot be compared with the shared rows; will retry');
       clock.after(changeRetryMsMax, () => void this.run());
     }
   }
