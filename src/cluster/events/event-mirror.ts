@@ -2,61 +2,30 @@
  * The stream of events, mirrored into this node's own log under the same sequences: reading, waiting and webhooks work
  * on local tables. What is in the stream and is no event leaves a sequence that nothing has. Source: cluster.md, Events.
  */
-import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import { decodeSharedEvent, type SharedLogEvent } from '../../protocol/cluster/stored-values.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { MirroredLog } from '../../core/ports/mirrored.ts';
 import { eventsPerCommitMax } from './log-limits.ts';
-import { StreamTail, type TailMessage, type TailSource } from './stream-tail.ts';
+import { StreamTail, type TailDeps, type TailMessage } from './stream-tail.ts';
 
-export interface EventMirrorDeps extends Pick<CoreDeps, 'clock' | 'log'> {
-  readonly source: TailSource;
+export interface EventMirrorDeps extends TailDeps {
   readonly mirror: MirroredLog;
   /** Of every event, once it is mirrored. Never throws. */
   readonly saw: (event: LoggedEvent) => void;
 }
 
-export class EventMirror {
-  readonly #deps: EventMirrorDeps;
-  readonly #tail: StreamTail;
+export class EventMirror extends StreamTail<EventMirrorDeps> {
+  protected readonly batchMax = eventsPerCommitMax;
   /** The newest sequence that was looked at: there may be no event at it. */
   #lookedAt = 0;
 
-  constructor(deps: EventMirrorDeps) {
-    const { source, clock, log } = deps;
-    this.#deps = deps;
-    this.#tail = new StreamTail({
-      source,
-      clock,
-      log,
-      position: () => this.position,
-      write: (messages) => this.#write(messages),
-      batchMax: eventsPerCommitMax,
-      madeAnew: (last) => this.#goOn(last),
-    });
-  }
-
-  /** Events of the stream that are not here yet, as far as is known. */
-  get lag(): number {
-    return this.#tail.behind;
-  }
-
   /** The sequence up to which everything is here. */
   get position(): number {
-    return Math.max(this.#deps.mirror.head, this.#lookedAt);
+    return Math.max(this.deps.mirror.head, this.#lookedAt);
   }
 
-  start(): void {
-    this.#tail.start();
-  }
-
-  /** Resolves when nothing is written any more. */
-  stop(): Promise<void> {
-    return this.#tail.stop();
-  }
-
-  async #write(messages: readonly TailMessage[]): Promise<void> {
-    const { mirror, saw } = this.#deps;
+  protected async write(messages: readonly TailMessage[]): Promise<void> {
+    const { mirror, saw } = this.deps;
     const events: LoggedEvent[] = [];
     for (const message of messages) {
       const event = this.#decode(message);
@@ -71,7 +40,7 @@ export class EventMirror {
   #decode({ sequence, data }: TailMessage): LoggedEvent | null {
     const decoded = decodeSharedEvent(data);
     if (decoded.ok) return placed(decoded.value, sequence);
-    this.#deps.log.error(
+    this.deps.log.error(
       { sequence, fault: decoded.error },
       'the shared event log has something that is no event',
     );
@@ -79,8 +48,8 @@ export class EventMirror {
   }
 
   /** Cursors that backends hold stay good: the new stream goes on where the one that is gone had come to. */
-  async #goOn(last: number): Promise<void> {
-    const { log, mirror, source } = this.#deps;
+  protected async recreated(last: number): Promise<void> {
+    const { log, mirror, source } = this.deps;
     log.error(
       { head: mirror.head, last },
       'the event stream of NATS was made anew; it is emptied, and goes on behind the newest event of this node',

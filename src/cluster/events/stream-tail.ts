@@ -40,17 +40,12 @@ export interface TailSource {
 
 export interface TailDeps extends Pick<CoreDeps, 'clock' | 'log'> {
   readonly source: TailSource;
-  /** The newest sequence that is written here. */
-  readonly position: () => number;
-  /** In order, without those at or before the position. Rejects when they are to be given again. */
-  readonly write: (messages: readonly TailMessage[]) => Promise<void>;
-  readonly batchMax: number;
-  /** The stream's newest sequence `last` is before the position: it was made anew. It is opened again after this. */
-  readonly madeAnew: (last: number) => Promise<void>;
 }
 
-export class StreamTail {
-  readonly #deps: TailDeps;
+export abstract class StreamTail<Deps extends TailDeps> {
+  protected readonly deps: Deps;
+  /** Maximum number of messages in one call of `write`. */
+  protected abstract readonly batchMax: number;
   /** Messages of the stream behind the newest that came, and the sequence of that. */
   #pending = 0;
   #newest = 0;
@@ -66,19 +61,22 @@ export class StreamTail {
   #toldMs: number;
   #followers = new Set<() => void>();
 
-  constructor(deps: TailDeps) {
-    this.#deps = deps;
+  constructor(deps: Deps) {
+    this.deps = deps;
     this.#toldMs = deps.clock.monotonicMs();
   }
 
-  /** Messages of the stream that are not written here, as far as is known: while it is away there may be more. */
-  get behind(): number {
+  /** The newest sequence that is written here. */
+  abstract get position(): number;
+
+  /** Messages of the stream that are not written here, as far as is known; while NATS is unavailable there may be more. */
+  get lag(): number {
     return this.#pending + this.#waiting.length;
   }
 
   /** The stream is followed, and everything in it is here. */
   get isCaughtUp(): boolean {
-    return this.#open !== null && this.behind === 0 && this.#writing === null;
+    return this.#open !== null && this.lag === 0 && this.#writing === null;
   }
 
   start(): void {
@@ -99,6 +97,12 @@ export class StreamTail {
     return () => void this.#followers.delete(told);
   }
 
+  /** Writes messages in order, without those at or before the position. Rejects when they are to be passed again. */
+  protected abstract write(messages: readonly TailMessage[]): Promise<void>;
+
+  /** The stream's newest sequence `last` is before the position: the stream was recreated. It is opened again afterwards. */
+  protected abstract recreated(last: number): Promise<void>;
+
   async #follow(): Promise<void> {
     while (!this.#stop.signal.aborted) {
       try {
@@ -112,15 +116,14 @@ export class StreamTail {
   }
 
   async #read(): Promise<void> {
-    const { source, position, madeAnew, batchMax } = this.#deps;
-    const open = await source.open(position(), tailMessagesMax);
-    if (open.last < position()) {
+    const open = await this.deps.source.open(this.position, tailMessagesMax);
+    if (open.last < this.position) {
       open.close();
-      await madeAnew(open.last);
+      await this.recreated(open.last);
       return;
     }
     this.#pending = open.pending;
-    this.#newest = position();
+    this.#newest = this.position;
     this.#open = open;
     if (this.#stop.signal.aborted) open.close();
     this.#doubt();
@@ -128,7 +131,7 @@ export class StreamTail {
     this.#notifyProgress();
     for await (const message of open.messages) {
       this.#take(message);
-      if (this.#writing !== null && this.#waiting.length >= batchMax) await this.#writing;
+      if (this.#writing !== null && this.#waiting.length >= this.batchMax) await this.#writing;
     }
     await this.#writing;
     if (this.#failure !== null) throw this.#failureOnce();
@@ -144,12 +147,12 @@ export class StreamTail {
 
   /** What came in the same turn of the loop goes together, and then what came meanwhile. */
   async #write(): Promise<void> {
-    const { batchMax, write, position } = this.#deps;
     await nextTurn();
     try {
       while (this.#waiting.length > 0) {
-        const batch = this.#waiting.splice(0, batchMax).filter(({ sequence }) => sequence > position());
-        if (batch.length > 0) await write(batch);
+        const batch = this.#waiting.splice(0, this.batchMax);
+        const fresh = batch.filter(({ sequence }) => sequence > this.position);
+        if (fresh.length > 0) await this.write(fresh);
         if (this.#waiting.length > 0) this.#notifyProgress();
       }
     } catch (error) {
@@ -165,12 +168,12 @@ export class StreamTail {
   #doubt(): void {
     if (this.#pending === 0 || this.#stop.signal.aborted || this.#cancelDoubt !== null) return;
     const known = this.#newest;
-    this.#cancelDoubt = this.#deps.clock.after(tailQuietMs, () => void this.#recount(known));
+    this.#cancelDoubt = this.deps.clock.after(tailQuietMs, () => void this.#recount(known));
   }
 
   async #recount(known: number): Promise<void> {
     const isQuiet = this.#newest === known;
-    const newest = isQuiet ? await this.#deps.source.newest().catch(() => Infinity) : Infinity;
+    const newest = isQuiet ? await this.deps.source.newest().catch(() => Infinity) : Infinity;
     this.#cancelDoubt = null;
     if (newest > known || this.#newest !== known) return this.#doubt();
     this.#pending = 0;
@@ -185,13 +188,13 @@ export class StreamTail {
 
   #notifyProgress(): void {
     for (const told of Array.from(this.#followers)) told();
-    const { clock, log, source, position } = this.#deps;
+    const { clock, log, source } = this.deps;
     const nowMs = clock.monotonicMs();
-    const { behind } = this;
+    const { lag: behind } = this;
     if (behind <= tailMessagesMax) this.#toldMs = nowMs;
     if (nowMs - this.#toldMs < tailProgressMs) return;
     this.#toldMs = nowMs;
-    log.info({ stream: source.stream, position: position(), behind }, 'a mirror of NATS is catching up');
+    log.info({ stream: source.stream, position: this.position, behind }, 'a mirror of NATS is catching up');
   }
 
   /** Once for each outage, not for each attempt. */
@@ -199,12 +202,12 @@ export class StreamTail {
     const isHealthy = failure === null;
     if (isHealthy === this.#isHealthy || this.#stop.signal.aborted) return;
     this.#isHealthy = isHealthy;
-    const { log, source } = this.#deps;
+    const { log, source } = this.deps;
     if (isHealthy) log.info({ stream: source.stream }, 'a stream of NATS is followed again');
     else log.warn({ err: failure, stream: source.stream }, 'a stream of NATS cannot be followed; will retry');
   }
 
   #pause(): Promise<void> {
-    return pause(this.#deps.clock, tailRetryMs, this.#stop.signal).catch(() => undefined);
+    return pause(this.deps.clock, tailRetryMs, this.#stop.signal).catch(() => undefined);
   }
 }
