@@ -11,6 +11,7 @@ import { OpenAsks } from '../lib/link/open-asks.ts';
 import type { LoopProgress } from '../lib/loop-progress.ts';
 import { edgeAnswerMsMax } from '../model/sleep.ts';
 import { linkLogLinesMax } from '../model/limits.ts';
+import { linkBounds } from '../model/link-bounds.ts';
 import {
   edgeLinkVersion,
   type CoreMessage,
@@ -18,7 +19,7 @@ import {
   type EdgeMessage,
 } from '../protocol/edge-link/edge-message.ts';
 import type { SleepTelemetry } from '../telemetry/telemetry.ts';
-import { coreLanguage, edgeLinkBounds } from './edge-language.ts';
+import { coreLanguage } from './edge-language.ts';
 import type { EdgeSessions } from './edge-sessions.ts';
 import { applyTally } from './edge-telemetry.ts';
 
@@ -65,7 +66,7 @@ export class CoreEnd {
       clock,
       peer: 'the edge',
       progress,
-      bounds: edgeLinkBounds,
+      bounds: linkBounds,
       language: coreLanguage(isLocal),
       received: (message) => this.#received(message),
       heartbeat: () => this.#heartbeat(),

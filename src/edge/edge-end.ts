@@ -25,7 +25,8 @@ import {
   type CoreMessage,
   type SentByEdge,
 } from '../protocol/edge-link/edge-message.ts';
-import { edgeLanguage, edgeLinkBounds, edgeLogBounds } from './edge-language.ts';
+import { linkBounds, linkLogBounds } from '../model/link-bounds.ts';
+import { edgeLanguage } from './edge-language.ts';
 import type { EdgeIdentity, EdgePort } from './edge-port.ts';
 import { EdgeSession } from './edge-session.ts';
 import { EdgeTelemetry } from './edge-telemetry.ts';
@@ -61,7 +62,7 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
     const send = (message: SentByEdge): void => this.#send(message);
     this.#logins = new WaitingLogins((number) => this.#sessions.has(number), send);
     this.telemetry = new EdgeTelemetry(() => this.#flushTally());
-    this.log = this.#log = new LinkLog(edgeLogBounds, send, () => this.#link?.isCongested ?? true);
+    this.log = this.#log = new LinkLog(linkLogBounds, send, () => this.#link?.isCongested ?? true);
     this.#stopTimers = [
       deps.clock.every(linkHeartbeatMs, () => this.#turn()),
       deps.clock.every(linkTallyMs, () => this.#flushTally()),
@@ -81,7 +82,7 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
       clock,
       peer: 'the core',
       progress,
-      bounds: edgeLinkBounds,
+      bounds: linkBounds,
       language: edgeLanguage,
       received: (message) => this.#received(message),
       heartbeat: () => undefined,

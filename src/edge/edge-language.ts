@@ -1,19 +1,7 @@
-/** The link between an edge and its core: its bounds, and the messages that each end reads. Source: scale-out.md, Edges. */
-import type { LinkBounds, LinkLanguage } from '../lib/link/link.ts';
-import type { LinkLogBounds } from '../lib/link/link-log.ts';
+/** The link between an edge and its core: its key, and the messages that each end reads. Source: scale-out.md, Edges. */
+import type { LinkLanguage } from '../lib/link/link.ts';
 import type { PskKind } from '../lib/link/psk-transport.ts';
-import {
-  linkBacklogBytesMax,
-  linkCongestedBytes,
-  linkConnectionsMax,
-  linkHandshakeMsMax,
-  linkHandshakesPerAddressMax,
-  linkHeartbeatMs,
-  linkLogCharactersMax,
-  linkLogLinesMax,
-  linkMessageBytesMax,
-  linkSilenceMsMax,
-} from '../model/limits.ts';
+import { linkPortBounds } from '../model/link-bounds.ts';
 import {
   decodeCoreMessage,
   decodeEdgeMessage,
@@ -23,28 +11,12 @@ import {
 import { decodeCoreHello, decodeEdgeHello } from '../protocol/edge-link/edge-greeting.ts';
 import type { CoreMessage, EdgeMessage, SentByEdge } from '../protocol/edge-link/edge-message.ts';
 
-export const edgeLinkBounds: LinkBounds = {
-  messageBytesMax: linkMessageBytesMax,
-  backlogBytesMax: linkBacklogBytesMax,
-  congestedBytes: linkCongestedBytes,
-  helloMsMax: linkHandshakeMsMax,
-  heartbeatMs: linkHeartbeatMs,
-  silenceMsMax: linkSilenceMsMax,
-};
-
-export const edgeLogBounds: LinkLogBounds = {
-  linesMax: linkLogLinesMax,
-  charactersMax: linkLogCharactersMax,
-};
-
 /** Pre-shared key of links to edges on other machines. */
 export const edgePsk: PskKind = {
   identity: 'reveille-edge',
   peer: 'edge',
   keySetting: 'key file, edges.key_file at the core and edge.key_file at the edge',
-  handshakeMsMax: linkHandshakeMsMax,
-  connectionsMax: linkConnectionsMax,
-  handshakesPerAddressMax: linkHandshakesPerAddressMax,
+  ...linkPortBounds,
 };
 
 /** The language of the edge's end. */

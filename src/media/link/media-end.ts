@@ -25,7 +25,8 @@ import { LoopProgress } from '../../lib/loop-progress.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { Link } from '../../lib/link/link.ts';
 import { LinkLog } from '../../lib/link/link-log.ts';
-import { mediaLanguage, mediaLinkBounds, mediaLogBounds } from './media-language.ts';
+import { linkLogBounds } from '../../model/link-bounds.ts';
+import { mediaLanguage, mediaLinkBounds } from './media-language.ts';
 import { TelemetryBatch } from './link-telemetry.ts';
 import { RemoteLegService } from './remote-leg-service.ts';
 
@@ -93,7 +94,7 @@ export class MediaEnd {
       (tally) => send({ kind: 'tally', tally }),
       progress.advance,
     );
-    this.log = this.#log = new LinkLog(mediaLogBounds, send, () => this.#link?.isCongested ?? true);
+    this.log = this.#log = new LinkLog(linkLogBounds, send, () => this.#link?.isCongested ?? true);
     this.#stopTallies = clock.every(linkTallyMs, () => this.#flushTally());
   }
 

@@ -2,21 +2,9 @@
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../lib/clock.ts';
 import { declineLink, type LinkBounds, type LinkLanguage } from '../../lib/link/link.ts';
-import type { LinkLogBounds } from '../../lib/link/link-log.ts';
 import type { PskKind } from '../../lib/link/psk-transport.ts';
-import {
-  linkBacklogBytesMax,
-  linkCongestedBytes,
-  linkConnectionsMax,
-  linkHandshakeMsMax,
-  linkHandshakesPerAddressMax,
-  linkHeartbeatMs,
-  linkLogCharactersMax,
-  linkLogLinesMax,
-  linkMessageBytesMax,
-  linkSilenceMsMax,
-  mediaStartMsMax,
-} from '../../model/limits.ts';
+import { mediaStartMsMax } from '../../model/limits.ts';
+import { linkBounds, linkPortBounds } from '../../model/link-bounds.ts';
 import {
   decodeLinkGreeting,
   decodeLinkMessage,
@@ -26,27 +14,13 @@ import {
   type ServerMessage,
 } from '../../protocol/media-link/link-message.ts';
 
-export const mediaLinkBounds: LinkBounds = {
-  messageBytesMax: linkMessageBytesMax,
-  backlogBytesMax: linkBacklogBytesMax,
-  congestedBytes: linkCongestedBytes,
-  helloMsMax: mediaStartMsMax,
-  heartbeatMs: linkHeartbeatMs,
-  silenceMsMax: linkSilenceMsMax,
-};
-
-export const mediaLogBounds: LinkLogBounds = {
-  linesMax: linkLogLinesMax,
-  charactersMax: linkLogCharactersMax,
-};
+export const mediaLinkBounds: LinkBounds = { ...linkBounds, helloMsMax: mediaStartMsMax };
 
 export const mediaPsk: PskKind = {
   identity: 'reveille-media',
   peer: 'media process',
   keySetting: 'media.link_key_file',
-  handshakeMsMax: linkHandshakeMsMax,
-  connectionsMax: linkConnectionsMax,
-  handshakesPerAddressMax: linkHandshakesPerAddressMax,
+  ...linkPortBounds,
 };
 
 /** The message codec of the end whose messages `read` parses. */
