@@ -9,7 +9,7 @@ import type { ConnectionTables } from '../records/connection-rows.ts';
 import { Environment, type Table } from './environment.ts';
 import type { EventTables } from '../events/event-rows.ts';
 import type { OutboxTables } from '../journal/outbox-rows.ts';
-import type { WakeupTables } from '../records/wakeup-rows.ts';
+import type { WakeupTables } from '../records/stored-wakeups.ts';
 import { storeFileNames } from './store-format.ts';
 
 export class StateTables {

@@ -23,9 +23,6 @@ import {
   findStoredWakeup,
   followAlias,
   listStoredWakeups,
-} from './stored-wakeups.ts';
-import { UncommittedNames } from './uncommitted-names.ts';
-import {
   deviceKey,
   encodeWakeup,
   keyOfTime,
@@ -35,7 +32,8 @@ import {
   wakeupKey,
   type NameRow,
   type WakeupTables,
-} from './wakeup-rows.ts';
+} from './stored-wakeups.ts';
+import { UncommittedNames } from './uncommitted-names.ts';
 
 export interface WakeupRecordSettings {
   readonly clock: Clock;
