@@ -1,5 +1,5 @@
 /** The events of one device in the stream that all nodes share, by its subject. Source: cluster.md, Events. */
-import type { JetStreamManager, MsgRequest } from '@nats-io/jetstream';
+import type { MsgRequest } from '@nats-io/jetstream';
 import type { DeviceId } from '../../model/ids.ts';
 import {
   decodeSharedEvent,
@@ -24,18 +24,11 @@ export interface StoredEvent {
 export type EventPut =
   { readonly kind: 'stored'; readonly sequence: number } | { readonly kind: 'duplicate' | 'conflict' };
 
-/** Each rejects while NATS is away. */
-export interface DeviceEvents {
-  last(deviceId: DeviceId): Promise<StoredEvent | null>;
-  /** The first one at or behind `sequence`. */
-  next(deviceId: DeviceId, sequence: number): Promise<StoredEvent | null>;
-  /** Behind the device's event at the sequence `last`; 0: it has none in the stream. */
-  put(event: SharedLogEvent, last: number): Promise<EventPut>;
-}
+export type DeviceEvents = Pick<StreamedDeviceEvents, 'last' | 'next' | 'put'>;
 
-export class StreamedDeviceEvents implements DeviceEvents {
+/** Each method rejects while NATS is unavailable. */
+export class StreamedDeviceEvents {
   readonly #link: NatsLink;
-  #manager: Promise<JetStreamManager> | null = null;
 
   constructor(link: NatsLink) {
     this.#link = link;
@@ -45,11 +38,13 @@ export class StreamedDeviceEvents implements DeviceEvents {
     return this.#get(deviceId, { last_by_subj: this.#link.names.event(deviceId) });
   }
 
+  /** The first event at or after `sequence`. */
   next(deviceId: DeviceId, sequence: number): Promise<StoredEvent | null> {
     const query = { seq: sequence, next_by_subj: this.#link.names.event(deviceId) };
     return this.#get(deviceId, query);
   }
 
+  /** Appends after the device's event at the sequence `last`; 0: the device has none in the stream. */
   async put(event: SharedLogEvent, last: number): Promise<EventPut> {
     if (this.#link.isUnavailable) throw new SharedStateUnavailable('NATS is away');
     const { names } = this.#link;
@@ -70,8 +65,8 @@ export class StreamedDeviceEvents implements DeviceEvents {
 
   async #get(deviceId: DeviceId, query: MsgRequest): Promise<StoredEvent | null> {
     if (this.#link.isUnavailable) throw new SharedStateUnavailable('NATS is away');
-    const manager = await (this.#manager ??= this.#link.jetstream().jetstreamManager(false));
-    const message = await manager.streams.getMessage(this.#link.names.eventStream, query);
+    const streams = await this.#link.streams();
+    const message = await streams.getMessage(this.#link.names.eventStream, query);
     if (message === null) return null;
     const decoded = decodeSharedEvent(message.data);
     const event = decoded.ok && decoded.value.draft.deviceId === deviceId ? decoded.value : null;

@@ -43,20 +43,17 @@ export class JetStreamSource implements TailSource {
   /** The sequence that was given last, also when nothing of it is kept. Rejects while NATS is away. */
   async last(): Promise<number> {
     if (this.#link.isUnavailable) throw new Error('NATS is away');
-    const manager = await this.#link.jetstream().jetstreamManager(false);
-    const { state } = await manager.streams.info(this.stream);
+    const { state } = await (await this.#link.streams()).info(this.stream);
     return state.last_seq;
   }
 
   async newest(): Promise<number> {
-    const manager = await this.#link.jetstream().jetstreamManager(false);
-    const found = await manager.streams.getMessage(this.stream, { last_by_subj: '>' });
+    const found = await (await this.#link.streams()).getMessage(this.stream, { last_by_subj: '>' });
     return found?.seq ?? 0;
   }
 
   async resumeAfter(sequence: number): Promise<void> {
-    const manager = await this.#link.jetstream().jetstreamManager(false);
-    await manager.streams.purge(this.stream, { seq: sequence + 1 });
+    await (await this.#link.streams()).purge(this.stream, { seq: sequence + 1 });
   }
 }
 

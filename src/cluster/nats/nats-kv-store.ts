@@ -75,17 +75,12 @@ export class NatsKvStore implements KvStore {
   }
 
   async eraseAll(prefix: string): Promise<void> {
-    await this.#reach(async () => {
-      const { streams } = await this.#link.jetstream().jetstreamManager(false);
-      await streams.purge(this.#source.stream, { filter: `${this.#subjects}${prefix}.>` });
-    });
+    const filter = `${this.#subjects}${prefix}.>`;
+    await this.#reach(async () => (await this.#link.streams()).purge(this.#source.stream, { filter }));
   }
 
   async erase(revision: number): Promise<void> {
-    await this.#reach(async () => {
-      const { streams } = await this.#link.jetstream().jetstreamManager(false);
-      await streams.deleteMessage(this.#source.stream, revision);
-    });
+    await this.#reach(async () => (await this.#link.streams()).deleteMessage(this.#source.stream, revision));
   }
 
   position(): Promise<number> {

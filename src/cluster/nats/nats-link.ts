@@ -3,7 +3,7 @@
  * buckets that are missing. A node starts and serves without it; what needs it asks `isUnavailable`, or waits for `ready`.
  * A server that does not answer is unavailable within 3 s, also one that only went silent. Source: cluster.md, Without NATS.
  */
-import { jetstream, jetstreamManager, type JetStreamClient } from '@nats-io/jetstream';
+import { jetstream, jetstreamManager, type JetStreamClient, type StreamAPI } from '@nats-io/jetstream';
 import { errors, type ConnectionOptions, type NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { type Cancel, type Clock, completesWithin } from '../../lib/clock.ts';
@@ -73,6 +73,11 @@ export class NatsLink {
   /** Throws before the first connection. */
   jetstream(): JetStreamClient {
     return (this.#jetstream ??= jetstream(this.connection, { timeout: requestMsMax }));
+  }
+
+  /** Rejects before the first connection. */
+  async streams(): Promise<StreamAPI> {
+    return (await this.jetstream().jetstreamManager(false)).streams;
   }
 
   /** Followers are called at every change, in the order they came; a new connection has its subscriptions already. */

@@ -3,14 +3,14 @@
  * the others. What is built on it, from ownership to the registry's mirror, knows nothing else of NATS.
  */
 import type { NatsConnection } from '@nats-io/nats-core';
-import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { StreamedDeviceEvents, type DeviceEvents } from '../events/device-events.ts';
 import { JetStreamSource } from '../events/jetstream-source.ts';
 import type { TailSource } from '../events/stream-tail.ts';
 import type { KvStore } from './kv-store.ts';
 import { NatsKvStore } from './nats-kv-store.ts';
 import { NatsLink, type NatsLinkOptions } from './nats-link.ts';
-import type { BucketName, NatsNames } from './nats-names.ts';
+import type { BucketName } from './nats-names.ts';
 
 /** The stream that all nodes' events are in. */
 export interface EventTail extends TailSource {
@@ -18,25 +18,12 @@ export interface EventTail extends TailSource {
   last(): Promise<number>;
 }
 
-export interface NodeTransport {
-  readonly names: NatsNames;
-  readonly isUnavailable: boolean;
+export type NodeTransport = Omit<NatsTransport, 'jetstream' | 'streams' | 'connection'> & {
   /** Throws before the first connection: callers have seen `isUnavailable` false once, or waited for `ready`. */
   readonly connection: Pick<NatsConnection, 'publish' | 'flush' | 'subscribe'>;
-  readonly deviceEvents: DeviceEvents;
-  readonly eventTail: EventTail;
-  /** Followers are called at every change, in the order they came. */
-  onChange(follower: (isUnavailable: boolean) => void): Cancel;
-  /** Resolves when streams and buckets are there. Pending while they cannot be made; never rejects. */
-  ready(): Promise<void>;
-  bucket(name: BucketName): KvStore;
-  /** The same bucket, followed as a stream. */
-  bucketTail(name: BucketName): TailSource;
-  /** Drains what is under way, for 2 s at most. */
-  close(): Promise<void>;
-}
+};
 
-export class NatsTransport extends NatsLink implements NodeTransport {
+export class NatsTransport extends NatsLink {
   readonly deviceEvents: DeviceEvents = new StreamedDeviceEvents(this);
   readonly eventTail: EventTail = new JetStreamSource(this, this.names.eventStream);
   readonly #clock: Clock;
@@ -55,6 +42,7 @@ export class NatsTransport extends NatsLink implements NodeTransport {
     return new NatsKvStore(this, name, this.#clock);
   }
 
+  /** The same bucket, followed as a stream. */
   bucketTail(name: BucketName): TailSource {
     return new JetStreamSource(this, this.names.bucketStream(name));
   }
