@@ -8,7 +8,6 @@ import { assert } from '../lib/assert.ts';
 import type { Cancel, Clock } from '../lib/clock.ts';
 import { Link } from '../lib/link/link.ts';
 import { LinkLog } from '../lib/link/link-log.ts';
-import type { Log } from '../lib/log.ts';
 import type { LoopProgress } from '../lib/loop-progress.ts';
 import type {
   Admission,
@@ -46,9 +45,8 @@ export interface EdgeEndDeps {
 export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
   readonly telemetry: EdgeTelemetry;
   /** The core writes these lines, under the name of the edge. Without a link lines are lost. */
-  readonly log: Log;
+  readonly log: LinkLog;
   readonly #deps: EdgeEndDeps;
-  readonly #log: LinkLog;
   readonly #sessions = new HeldSessions();
   readonly #logins: WaitingLogins;
   readonly #stopTimers: readonly Cancel[];
@@ -62,7 +60,7 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
     const send = (message: SentByEdge): void => this.#send(message);
     this.#logins = new WaitingLogins((number) => this.#sessions.has(number), send);
     this.telemetry = new EdgeTelemetry(() => this.#flushTally());
-    this.log = this.#log = new LinkLog(linkLogBounds, send, () => this.#link?.isCongested ?? true);
+    this.log = new LinkLog(linkLogBounds, send, () => this.#link?.isCongested ?? true);
     this.#stopTimers = [
       deps.clock.every(linkHeartbeatMs, () => this.#turn()),
       deps.clock.every(linkTallyMs, () => this.#flushTally()),
@@ -234,7 +232,7 @@ export class EdgeEnd implements SleepAdmissions<Promise<Admission>> {
 
   #turn(): void {
     if (this.#link === null) return this.#logins.forgetAbandoned();
-    this.#log.heartbeat();
+    this.log.heartbeat();
     if (this.#stage === 'linked' && !this.#link.isCongested)
       for (const message of this.#sessions.newHeartbeats()) this.#send(message);
     if (this.#port !== null && this.#stage !== 'greeting')

@@ -20,7 +20,6 @@ import {
 } from '../../protocol/media-link/link-message.ts';
 import type { MediaAddress, MediaProcessCounts, MediaView } from '../../protocol/media-link/media-values.ts';
 import type { LegService } from '../../core/ports/leg-service.ts';
-import type { Log } from '../../lib/log.ts';
 import { LoopProgress } from '../../lib/loop-progress.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { Link } from '../../lib/link/link.ts';
@@ -62,12 +61,11 @@ export class MediaEnd {
   readonly service: LegService;
   readonly telemetry: MediaTelemetry;
   /** Written by the server, which marks the lines as the media process's; lines are lost while there is no link. */
-  readonly log: Log;
+  readonly log: LinkLog;
   readonly #deps: MediaEndDeps;
   readonly #progress: LoopProgress;
   readonly #service: RemoteLegService;
   readonly #batch: TelemetryBatch;
-  readonly #log: LinkLog;
   readonly #stopTallies: Cancel;
   readonly #started = deferred();
   #keys: TokenKeys | null = null;
@@ -94,7 +92,7 @@ export class MediaEnd {
       (tally) => send({ kind: 'tally', tally }),
       progress.advance,
     );
-    this.log = this.#log = new LinkLog(linkLogBounds, send, () => this.#link?.isCongested ?? true);
+    this.log = new LinkLog(linkLogBounds, send, () => this.#link?.isCongested ?? true);
     this.#stopTallies = clock.every(linkTallyMs, () => this.#flushTally());
   }
 
@@ -234,7 +232,7 @@ export class MediaEnd {
   }
 
   #heartbeat(): void {
-    this.#log.heartbeat();
+    this.log.heartbeat();
     this.#sendCounts();
   }
 

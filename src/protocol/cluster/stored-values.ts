@@ -7,7 +7,6 @@ import type { Result } from '../../lib/result.ts';
 import { connectionKinds, type DeviceCalls, type DeviceRow } from '../../model/cluster.ts';
 import { deviceTerms, type EventDraft } from '../../model/events.ts';
 import type { DeviceId, EventId, WakeupId } from '../../model/ids.ts';
-import { peerMessageBytesMax } from '../../model/limits.ts';
 import {
   applicationId,
   deviceId,
@@ -110,19 +109,16 @@ const deviceHeartbeat = z
   }));
 export type DeviceHeartbeat = Readonly<z.output<typeof deviceHeartbeat>>;
 
-/** Bytes of a heartbeat besides its ids, including the list's overhead. */
-const heartbeatBytesMax = 64;
-
-/** Omits heartbeats beyond `peerMessageBytesMax`; the stored ones of those devices stay older. */
+/** The caller bounds their bytes. */
 export function encodeHeartbeats(heartbeats: readonly DeviceHeartbeat[]): Uint8Array {
-  const packed: unknown[] = [];
-  let bytes = heartbeatBytesMax;
-  for (const { deviceId, connection, session, heartbeatAt } of heartbeats) {
-    bytes += Buffer.byteLength(deviceId) + session.length + heartbeatBytesMax;
-    if (bytes > peerMessageBytesMax) break;
-    packed.push([deviceId, connection === 'signal', session, heartbeatAt]);
-  }
-  return encodeVersioned(packed);
+  return encodeVersioned(
+    heartbeats.map(({ deviceId, connection, session, heartbeatAt }) => [
+      deviceId,
+      connection === 'signal',
+      session,
+      heartbeatAt,
+    ]),
+  );
 }
 
 export function decodeHeartbeats(bytes: Uint8Array): Result<readonly DeviceHeartbeat[], string> {

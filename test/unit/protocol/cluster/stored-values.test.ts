@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fail, succeed } from '../../../../src/lib/result.ts';
-import {
-  decodeHeartbeats,
-  decodeDeviceRow,
-  encodeHeartbeats,
-  encodeDeviceRow,
-  type DeviceHeartbeat,
-} from '../../../../src/protocol/cluster/stored-values.ts';
-import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
-import { peerMessageBytesMax, sleepSlotsMax } from '../../../../src/model/limits.ts';
+import { decodeDeviceRow, encodeDeviceRow } from '../../../../src/protocol/cluster/stored-values.ts';
+import { sleepSlotsMax } from '../../../../src/model/limits.ts';
 import { testDevice } from '../../../support/fakes.ts';
 import { storedRow, storedValues } from '../../../support/stored-values.ts';
 
@@ -46,17 +39,4 @@ test('a row has at most the slots that a device may have', () => {
     [isRead(sleepSlotsMax, 1), isRead(sleepSlotsMax + 1, 1), isRead(1, 2)],
     [true, false, false],
   );
-});
-
-test('the last heartbeats are omitted if there is no room', () => {
-  const heartbeats = Array.from({ length: 20_000 }, (_, at): DeviceHeartbeat => ({
-    deviceId: `device ${at} ${'é'.repeat(at % 100)}` as DeviceId,
-    connection: at % 2 === 0 ? 'sleep' : 'signal',
-    session: '0193f1c2-0000-7000-8000-000000000001' as SessionId,
-    heartbeatAt: 1_763_627_400 + at,
-  }));
-  const bytes = encodeHeartbeats(heartbeats);
-  const read = decodeHeartbeats(bytes);
-  assert.ok(read.ok && read.value.length > 3000 && bytes.length > peerMessageBytesMax / 2);
-  assert.deepEqual(read.value, heartbeats.slice(0, read.value.length));
 });
