@@ -59,3 +59,14 @@ function isWellFormed(root: object): boolean {
   }
   return true;
 }
+
+/**
+ * The UTF-8 of a text with one character a byte: such texts compare by the bytes, and a part of one is found without decoding it.
+ */
+export function byteTextOf(text: string): string {
+  return Buffer.from(text).toString('latin1');
+}
+
+export function bytesOfText(byteText: string): Buffer {
+  return Buffer.from(byteText, 'latin1');
+}

@@ -34,3 +34,29 @@ export interface DeviceLister {
   /** Devices after `after` whose id begins with `prefix`, ordered by the bytes of their ids, at most `limit`. */
   devicesBehind(after: string | null, prefix: string, limit: number): readonly Device[];
 }
+
+/** The devices of a scan, by number from 0, ordered by the bytes of their ids. */
+export interface ScannedDevices {
+  readonly ids: TextColumn;
+  readonly lowerIds: TextColumn;
+  /** NUL, product, line feed, and a line `key=value` for each label. */
+  readonly terms: TextColumn;
+  /** True: there is no further device up to the end asked for. */
+  readonly isComplete: boolean;
+}
+
+/** The texts of all devices one after the other in UTF-8, and the end of each. Outside V8's heap, which would copy them. */
+export interface TextColumn {
+  readonly bytes: Buffer;
+  readonly ends: Uint32Array;
+}
+
+export interface DeviceScanner {
+  /** Grows when devices may have changed without an event. */
+  readonly changes: number;
+  /**
+   * Up to 2048 devices behind the id `after`, up to and with the id `until`, both byte texts; null: unbounded. It takes about 1 ms.
+   * Throws if the store cannot be read.
+   */
+  scan(after: string | null, until: string | null): ScannedDevices;
+}

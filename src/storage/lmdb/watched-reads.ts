@@ -3,9 +3,8 @@ import type { Database } from 'lmdb';
 
 /** Patches the table: `failed` receives each error of a read, also within a range. */
 export function watchReads<Row>(table: Database<Row, Buffer>, failed: (error: unknown) => void): void {
-  // `getKeys` uses `getRange`.
   const get = table.get.bind(table);
-  const getRange = table.getRange.bind(table);
+  const own = Object.getPrototypeOf(table) as Database<Row, Buffer>;
   table.get = (key, options) => {
     try {
       return options === undefined ? get(key) : get(key, options);
@@ -14,7 +13,10 @@ export function watchReads<Row>(table: Database<Row, Buffer>, failed: (error: un
       throw error;
     }
   };
-  table.getRange = (options) => watchIteration(getRange(options), failed);
+  // `getKeys` uses `getRange`; `this` may be a `RawTable`'s.
+  table.getRange = function (this: Database<Row, Buffer>, options) {
+    return watchIteration(own.getRange.call(this, options), failed);
+  };
 }
 
 /** Wraps the iterator's steps; the other methods of the lmdb package's iterables stay. */

@@ -7,8 +7,9 @@ import { LRUCache } from 'lru-cache';
 import type { AccessKeyId, ApplicationId, DeviceId, ProductId } from '../../model/ids.ts';
 import type { Bridge, Credential, Device, Product } from '../../model/registry.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
-import type { DeviceLister } from '../../core/ports/device-registry.ts';
+import type { DeviceLister, DeviceScanner, ScannedDevices } from '../../core/ports/device-registry.ts';
 import { countEntries } from '../lmdb/environment.ts';
+import { DeviceScan } from './device-scan.ts';
 import { byKind } from './import-changes.ts';
 import type { EntryOf, KindName } from './registry-kinds.ts';
 import type { RegistryTables } from './registry-tables.ts';
@@ -19,7 +20,7 @@ import {
   bridgesKnownMax,
 } from '../lmdb/store-limits.ts';
 
-export class RegistryStore implements RegistryReader, DeviceLister {
+export class RegistryStore implements RegistryReader, DeviceLister, DeviceScanner {
   readonly #tables: RegistryTables;
   readonly #bridgesMax: number;
   readonly #credentials = new LRUCache<AccessKeyId, Credential>({ max: credentialsCachedMax });
@@ -31,6 +32,8 @@ export class RegistryStore implements RegistryReader, DeviceLister {
   #lastPeeked: Device | null = null;
   #changes = 0;
   #bridges: BridgesByKey | null = null;
+  /** Null: no search has read devices. */
+  #scan: DeviceScan | null = null;
 
   /** `bridgesMax`: beyond it `findBridges` throws. */
   constructor(tables: RegistryTables, bridgesMax = bridgesKnownMax) {
@@ -99,6 +102,11 @@ export class RegistryStore implements RegistryReader, DeviceLister {
       devices.push(device);
     }
     return devices;
+  }
+
+  scan(after: string | null, until: string | null): ScannedDevices {
+    this.#scan ??= new DeviceScan(this.#tables.kinds.device);
+    return this.#scan.read(after, until);
   }
 
   counts(): Record<KindName, number> {
