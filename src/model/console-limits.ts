@@ -14,10 +14,15 @@ export const checksEveryMs = 60 * 60 * 1000;
 /** Resolved alarms kept; the oldest is forgotten first. */
 export const resolvedAlarmsMax = 50;
 
-/** Memory of the device index, about 60 bytes per device plus labels; searches read further devices from the store. */
+/** Memory of the device index: 15 bytes per device, its id twice, product and labels; searches read further devices from the store. */
 export const deviceIndexBytesMax = 512 * 1024 * 1024;
 /** Pause between two blocks while the index is read without a search waiting. */
 export const deviceIndexRestMs = 5;
+/**
+ * Devices with a session that a search by label or product reads from the store, about 4 µs each; if there are more, it uses the
+ * index.
+ */
+export const heldDevicesReadMax = 20_000;
 export const listedDevicesMax = 200;
 /** Time that a device search may take of one turn of the event loop. */
 export const deviceSearchTurnMs = 2;

@@ -1,6 +1,7 @@
 /** Conformance of the port ConnectionRecords; the fake of the tests has to pass, too. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { byteTextOf } from '../../src/lib/utf8.ts';
 import { neverConnected, type ConnectionRecord } from '../../src/model/connectivity.ts';
 import type { DeviceId, SessionId } from '../../src/model/ids.ts';
 import { writeHeartbeat, writeEnd, writeLogin, type ConnectionPlace } from '../support/connection-changes.ts';
@@ -95,6 +96,22 @@ export function connectionRecordsConformance(name: string, make: MakeKeptRecords
     await kept.committedEvents();
     assert.deepEqual(kept.sleep.read(device), opened(1));
     assert.equal(kept.sleep.read(other)?.openSession, null);
+  });
+
+  test(`${name}: the ids with a record are listed within bounds, before and after their commit`, async (t) => {
+    const kept = await make(t);
+    const ids = ['D1', 'D2', 'D\u00e9', 'D\uffee', 'D\u{1f514}'] as DeviceId[];
+    for (const [at, id] of ids.entries()) login(kept, at, id);
+    const sorted = ids.map(byteTextOf);
+    const bounds = ['D2', 'D\uffee'].map(byteTextOf) as [string, string];
+    for (const state of ['uncommitted', 'committed']) {
+      assert.deepEqual(kept.sleep.ids('D', 'E'), sorted, state);
+      assert.deepEqual(kept.sleep.ids(...bounds), sorted.slice(1, 4), state);
+      assert.deepEqual(kept.sleep.ids('E', 'F'), [], state);
+      await kept.sleep.allCommitted();
+    }
+    end(kept, 1, ids[1]);
+    assert.deepEqual(kept.sleep.ids('D', 'E'), sorted);
   });
 
   test(`${name}: exactly the events of all changes are published, in order`, async (t) => {

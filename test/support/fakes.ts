@@ -19,6 +19,7 @@ import type { DeliveryResult, DeviceMessage, SignalEndReason } from '../../src/m
 import type { CallSession, LegCloseReason, LegMessage } from '../../src/model/call.ts';
 import type { PlacedLeg } from '../../src/core/ports/leg-service.ts';
 import type { Log } from '../../src/lib/log.ts';
+import { byteTextOf } from '../../src/lib/utf8.ts';
 import type { RegistryReader } from '../../src/core/ports/registry-reader.ts';
 import type { SignalConnection, SleepConnection } from '../../src/core/ports/device-sessions.ts';
 import type { KnownWakeup, WakeupName, WakeupRecord } from '../../src/model/wakeup.ts';
@@ -103,8 +104,10 @@ export class FakeRecords implements ConnectionRecords {
     return this.records.get(deviceId) ?? null;
   }
 
-  has(deviceId: DeviceId): boolean {
-    return this.read(deviceId) !== null;
+  ids(first: string, last: string): readonly string[] {
+    if (this.failure !== null) throw this.failure;
+    const ids = Array.from(this.records.keys(), byteTextOf);
+    return ids.filter((id) => id >= first && id <= last).sort();
   }
 
   write(deviceId: DeviceId, record: ConnectionRecord, transition: SessionTransition | null): void {

@@ -78,8 +78,8 @@ export class ClaimedRecords implements ConnectionRecords {
     return this.#records.read(deviceId);
   }
 
-  has(deviceId: DeviceId): boolean {
-    return this.#records.has(deviceId);
+  ids(first: string, last: string): readonly string[] {
+    return this.#records.ids(first, last);
   }
 
   write(deviceId: DeviceId, record: ConnectionRecord, transition: SessionTransition | null): void {

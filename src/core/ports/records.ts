@@ -12,8 +12,8 @@ import type { CallSession } from '../../model/call.ts';
 export interface ConnectionRecords {
   /** The newest record, committed or not; null: the device never logged in. Throws when the store cannot be read. */
   read(deviceId: DeviceId): ConnectionRecord | null;
-  /** Throws when the store cannot be read. */
-  has(deviceId: DeviceId): boolean;
+  /** Ids with a record, from `first` to `last`, in order; all byte texts (`byteTextOf`). Throws when the store cannot be read. */
+  ids(first: string, last: string): readonly string[];
   /**
    * Replaces the device's record, together with the event of `transition`: both or neither. Null: a heartbeat, without an event. A
    * failing write is retried until it succeeds; readiness reports it meanwhile.

@@ -14,7 +14,7 @@ import { listedDevicesMax } from '../../model/console-limits.ts';
 import { ownerQueryMsMax, memberViewMsMax } from '../../model/limits.ts';
 import { listedStates, type ListedState } from '../../model/peer.ts';
 import { isExpired, type Device } from '../../model/registry.ts';
-import type { DeviceSearch } from './device-search.ts';
+import { compareIds, type DeviceSearch } from './device-search.ts';
 import {
   observeHere,
   recordIn,
@@ -26,7 +26,6 @@ import { SharedStateUnavailable } from '../../core/ports/session-locator.ts';
 import { othersAlive } from '../../core/ports/peers.ts';
 import { devicesAskedMax } from '../../model/provisioning-limits.ts';
 import { readRoute, refuse, type AdminRoute } from '../ops/admin-route.ts';
-import { compareIds } from './searched-devices.ts';
 
 export interface DeviceListJson {
   readonly devices: readonly ListedDeviceJson[];

@@ -1,19 +1,22 @@
 /** Searches all devices through the index: by part of their id, label, product, and the state of their connections here. */
 import { nextTurn, type Clock } from '../../lib/clock.ts';
+import { byteTextOf } from '../../lib/utf8.ts';
 import { SerialQueue } from '../../lib/collections/queues.ts';
+import type { DeviceActor } from '../../core/devices/device-actor.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
-import { deviceSearchTurnMs } from '../../model/console-limits.ts';
+import { deviceSearchTurnMs, heldDevicesReadMax } from '../../model/console-limits.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { ListedState } from '../../model/peer.ts';
 import type { SoughtDevices } from '../../protocol/cluster/peer-message.ts';
 import type { Device } from '../../model/registry.ts';
-import { compareIds, textOfLabels, type DeviceIndex, type DeviceRows } from './searched-devices.ts';
+import type { DeviceIndex, DeviceRows } from './searched-devices.ts';
+import { byteFinder, findRow, firstWhere, partFinder, textAt, type Finder } from './text-column.ts';
 
 export interface DeviceSearchDeps {
   readonly clock: Clock;
   readonly registry: Pick<RegistryReader, 'peekDevice'>;
-  readonly directory: Pick<DeviceDirectory, 'find'>;
+  readonly directory: Pick<DeviceDirectory, 'find' | 'actors' | 'size'>;
   readonly index: Pick<DeviceIndex, 'block'>;
 }
 
@@ -33,25 +36,57 @@ export function deviceSearch(deps: DeviceSearchDeps) {
 }
 
 async function searchDevices(deps: DeviceSearchDeps, query: SoughtDevices): Promise<readonly DeviceId[]> {
-  const { clock, index, registry } = deps;
-  const { prefix, after, limit, state } = query;
-  const isWanted = rowTest(query);
+  const { state, label, product_id: productId } = query;
+  const isRead = label !== undefined || productId !== undefined;
+  return hasSession(state) && (!isRead || deps.directory.size <= heldDevicesReadMax)
+    ? searchHeld(deps, query, state)
+    : searchAll(deps, query);
+}
+
+/** Among the devices with a session here, in no order. */
+async function searchHeld(
+  { clock, registry, directory }: DeviceSearchDeps,
+  query: SoughtDevices,
+  state: ListedState,
+): Promise<readonly DeviceId[]> {
+  const turn = turnOf(clock);
   const found: DeviceId[] = [];
-  let from = after === undefined || compareIds(after, prefix) < 0 ? prefix : idBehind(after);
-  for (let begunMs = clock.monotonicMs(); ;) {
-    if (clock.monotonicMs() - begunMs >= deviceSearchTurnMs) {
-      await nextTurn();
-      begunMs = clock.monotonicMs();
-    }
+  for (const actor of directory.actors()) {
+    if (turn.isOver()) await turn.next();
+    const { deviceId: id } = actor;
+    if (sessionStateOf(actor) !== state || !isWantedId(query, id)) continue;
+    const place = firstWhere(found.length, (at) => compareIds(found[at] ?? id, id) >= 0);
+    // A device that has left and come back since is listed twice.
+    if (place > query.limit || found[place] === id || !isRegistered(registry, query, id)) continue;
+    found.splice(place, 0, id);
+    if (found.length > query.limit + 1) found.pop();
+  }
+  return found;
+}
+
+async function searchAll(
+  { clock, registry, directory, index }: DeviceSearchDeps,
+  query: SoughtDevices,
+): Promise<readonly DeviceId[]> {
+  const { state, limit } = query;
+  const session = hasSession(state) ? state : null;
+  const turn = turnOf(clock);
+  const [prefix, after] = [byteTextOf(query.prefix), byteTextOf(query.after ?? '')];
+  const findersIn = findersOf(query);
+  const found: DeviceId[] = [];
+  for (let from = after < prefix ? prefix : idBehind(after); ;) {
+    if (turn.isOver()) await turn.next();
     const { rows, lastId } = index.block(from);
-    const { ids } = rows;
-    const first = ids.findIndex((id) => compareIds(id, from) >= 0);
-    for (let row = first < 0 ? ids.length : first; row < ids.length; row += 1) {
-      const id = ids[row];
-      if (id === undefined || !id.startsWith(prefix)) return found;
-      if (!isWanted(rows, row) || (state !== undefined && stateOf(deps, rows, row) !== state)) continue;
-      const device = registry.peekDevice(id);
-      if (device === null || !isWantedDevice(query, device)) continue;
+    const { count } = rows;
+    let row = rows.placeOf(from);
+    if (row < count && !textAt(rows.ids, row).startsWith(prefix)) return found;
+    const finders = findersIn(rows);
+    for (; (row = findRow(finders, count, row)) < count; row += 1) {
+      const id = textAt(rows.ids, row, 'utf8') as DeviceId;
+      if (!id.startsWith(query.prefix)) return found;
+      if (turn.isOver()) await turn.next();
+      if (state !== undefined && sessionStateOf(directory.find(id)) !== session) continue;
+      if (!isRegistered(registry, query, id)) continue;
       if (found.push(id) > limit) return found;
     }
     if (lastId === '') return found;
@@ -59,26 +94,57 @@ async function searchDevices(deps: DeviceSearchDeps, query: SoughtDevices): Prom
   }
 }
 
+/** A search's share of a turn of the event loop. */
+function turnOf(clock: Clock) {
+  let begunMs = clock.monotonicMs();
+  return {
+    isOver: (): boolean => clock.monotonicMs() - begunMs >= deviceSearchTurnMs,
+    next: async (): Promise<void> => {
+      await nextTurn();
+      begunMs = clock.monotonicMs();
+    },
+  };
+}
+
 /** The smallest id greater than `id`. */
 function idBehind(id: string): string {
   return `${id}\0`;
 }
 
-type RowTest = (rows: DeviceRows, row: number) => boolean;
-
-function rowTest({ contains, label, product_id: productId }: SoughtDevices): RowTest {
-  const part = contains.toLowerCase();
-  const labelText = label === undefined ? null : needleOf(label);
-  return ({ ids, products, labels }, row) =>
-    (productId === undefined || products[row] === productId) &&
-    (part === '' || ids[row]?.toLowerCase().includes(part) === true) &&
-    (labelText === null || labels[row]?.includes(labelText) === true);
+/** The finders that most likely skip many devices are first. */
+function findersOf({ contains, label, product_id: productId, state }: SoughtDevices) {
+  const part = Buffer.from(contains.toLowerCase());
+  const product = Buffer.from(`\0${productId}\n`);
+  const labelPart = label === undefined ? null : Buffer.from(needleOf(label));
+  return (rows: DeviceRows): readonly Finder[] => {
+    const { lowerIds, terms } = rows;
+    const finders: Finder[] = [];
+    if (state === 'never' || state === 'offline')
+      finders.push(byteFinder(rows.recorded, Number(state === 'offline')));
+    if (productId !== undefined) finders.push(partFinder(terms, product));
+    if (contains !== '') finders.push(partFinder(lowerIds, part));
+    if (labelPart !== null) finders.push(partFinder(terms, labelPart));
+    return finders;
+  };
 }
 
-function isWantedDevice({ contains, label, product_id: productId }: SoughtDevices, device: Device): boolean {
+function isWantedId({ prefix, after, contains }: SoughtDevices, id: DeviceId): boolean {
   return (
+    id.startsWith(prefix) &&
+    (after === undefined || compareIds(id, after) > 0) &&
+    (contains === '' || id.toLowerCase().includes(contains.toLowerCase()))
+  );
+}
+
+function isRegistered(
+  registry: DeviceSearchDeps['registry'],
+  { label, product_id: productId }: SoughtDevices,
+  id: DeviceId,
+): boolean {
+  const device = registry.peekDevice(id);
+  return (
+    device !== null &&
     (productId === undefined || device.productId === productId) &&
-    device.deviceId.toLowerCase().includes(contains.toLowerCase()) &&
     (label === undefined || textOfLabels(device.labels).includes(needleOf(label)))
   );
 }
@@ -88,10 +154,33 @@ function needleOf(label: string): string {
   return label.includes('=') ? `\n${label}\n` : `\n${label}=`;
 }
 
-function stateOf({ directory }: DeviceSearchDeps, { ids, connected }: DeviceRows, row: number): ListedState {
-  const id = ids[row];
-  const actor = id === undefined ? null : directory.find(id);
-  if (actor !== null && actor.epoch('signal') > 0) return 'online';
-  if (actor !== null && actor.epoch('sleep') > 0) return 'asleep';
-  return connected[row] === 1 ? 'offline' : 'never';
+/** `\nkey=value\n…\n`; empty: none. */
+function textOfLabels(labels: Device['labels']): string {
+  if (labels === undefined) return '';
+  return ['', ...Object.entries(labels).map((label) => label.join('=')), ''].join('\n');
+}
+
+function hasSession(state: ListedState | undefined): state is 'online' | 'asleep' {
+  return state === 'online' || state === 'asleep';
+}
+
+function sessionStateOf(actor: Pick<DeviceActor, 'epoch'> | null): ListedState | null {
+  if (actor === null) return null;
+  if (actor.epoch('signal') > 0) return 'online';
+  return actor.epoch('sleep') > 0 ? 'asleep' : null;
+}
+
+/** The store's order: by the bytes of UTF-8. */
+export function compareIds(one: string, other: string): number {
+  const length = Math.min(one.length, other.length);
+  for (let at = 0; at < length; at += 1) {
+    const difference = rankOf(one.charCodeAt(at)) - rankOf(other.charCodeAt(at));
+    if (difference !== 0) return difference;
+  }
+  return one.length - other.length;
+}
+
+/** In UTF-16, surrogates (characters beyond U+FFFF) sort before U+E000. */
+function rankOf(unit: number): number {
+  return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;
 }

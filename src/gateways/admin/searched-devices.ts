@@ -2,18 +2,17 @@
  * An index of the ids, products and labels of all devices, in memory and sorted by id, so that a search covers the fleet without
  * reading the store. The index is read in blocks, one every few milliseconds from the first list of devices on, and earlier if a
  * search needs one. A change to a device invalidates its block, an import all blocks. Blocks beyond the memory limit are read
- * again by each search.
+ * again by each search. Ids in here are byte texts.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import type { DeviceLister } from '../../core/ports/device-registry.ts';
+import type { DeviceScanner, ScannedDevices, TextColumn } from '../../core/ports/device-registry.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
 import type { ConnectionRecords } from '../../core/ports/records.ts';
 import { deviceIndexBytesMax, deviceIndexRestMs } from '../../model/console-limits.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
-import type { Device } from '../../model/registry.ts';
-
-export type DeviceRows = Readonly<ReturnType<typeof rowsOf>>;
+import { byteTextOf } from '../../lib/utf8.ts';
+import { firstWhere, textAt } from './text-column.ts';
 
 interface DeviceBlock {
   /** The block's devices are at or before this id, those of the next block after it. */
@@ -25,16 +24,14 @@ interface DeviceBlock {
 
 export interface DeviceIndexDeps {
   readonly clock: Clock;
-  /** `changes`: grows when devices may have changed without an event. */
-  readonly registry: DeviceLister & { readonly changes: number };
+  readonly registry: DeviceScanner;
   readonly events: Pick<EventLog, 'follow'>;
-  readonly sleepRecords: Pick<ConnectionRecords, 'has'>;
-  readonly signalRecords: Pick<ConnectionRecords, 'has'>;
+  readonly sleepRecords: Pick<ConnectionRecords, 'ids'>;
+  readonly signalRecords: Pick<ConnectionRecords, 'ids'>;
 }
 
-const blockDevices = 256;
-/** Size of a device's objects and pointers in a block, without its text, bytes. */
-const deviceBytes = 80;
+/** Size of a device in a block without its text, bytes. */
+const deviceBytes = 13;
 
 export class DeviceIndex {
   readonly #deps: DeviceIndexDeps;
@@ -58,15 +55,15 @@ export class DeviceIndex {
 
   /** Invalidates the block of a device that was added, changed or removed. */
   forget(deviceId: DeviceId): void {
-    const at = this.#place(deviceId);
+    const at = this.#place(byteTextOf(deviceId));
     const { lastId, bytes } = this.#blocks[at] ?? unread(last);
     this.#bytes -= bytes;
     this.#blocks[at] = unread(lastId);
   }
 
   /**
-   * The devices from `from` to `lastId`, or to the end if that is empty, including every change made before the call. Reading a
-   * block takes about 1 ms, and schedules the others. Throws if the store cannot be read.
+   * The devices around `from` up to `lastId`, or to the end if that is empty, including every change made before the call. Reading
+   * a block takes about 2 ms, and schedules the others. Throws if the store cannot be read.
    */
   block(from: string): { readonly rows: DeviceRows; readonly lastId: string } {
     this.#forgetOld();
@@ -79,14 +76,10 @@ export class DeviceIndex {
 
   #read(at: number, bound: string): { readonly rows: DeviceRows; readonly lastId: string } {
     const { registry, sleepRecords, signalRecords } = this.#deps;
-    const behind = registry.devicesBehind(this.#blocks[at - 1]?.lastId ?? null, '', blockDevices);
-    const devices = behind.filter(({ deviceId }) => isWithin(deviceId, bound));
-    const lastId = devices.length < blockDevices ? bound : (devices.at(-1)?.deviceId ?? bound);
-    const connected = devices.map(({ deviceId }) =>
-      Number(sleepRecords.has(deviceId) || signalRecords.has(deviceId)),
-    );
-    const rows = rowsOf(devices, connected);
-    const bytes = bytesOf(rows);
+    const scanned = registry.scan(this.#blocks[at - 1]?.lastId ?? null, bound === last ? null : bound);
+    const rows = new DeviceRows(scanned, [sleepRecords, signalRecords]);
+    const lastId = scanned.isComplete ? bound : textAt(scanned.ids, rows.count - 1);
+    const { bytes } = rows;
     const isKept = this.#bytes + bytes <= deviceIndexBytesMax;
     if (isKept) this.#bytes += bytes;
     const block = isKept ? { lastId, rows, bytes } : unread(lastId);
@@ -113,7 +106,8 @@ export class DeviceIndex {
     const block = this.#blocks[at];
     if (block === undefined) return;
     try {
-      this.#read(at, block.lastId);
+      // Read ahead, too.
+      void this.#read(at, block.lastId).rows.recorded;
     } catch {
       // The store's health reports the error, and so does the next search.
       return;
@@ -130,10 +124,8 @@ export class DeviceIndex {
   }
 
   #recordLogin(deviceId: DeviceId): void {
-    const rows = this.#blocks[this.#place(deviceId)]?.rows ?? null;
-    if (rows === null) return;
-    const at = firstWhere(rows.ids.length, (row) => isWithin(deviceId, rows.ids[row] ?? last));
-    if (rows.ids[at] === deviceId) rows.connected[at] = 1;
+    const id = byteTextOf(deviceId);
+    this.#blocks[this.#place(id)]?.rows?.recordLogin(id);
   }
 
   /** The index of the block that contains the id, or would contain it. */
@@ -145,65 +137,62 @@ export class DeviceIndex {
 /** Sorts after every id. */
 const last = '';
 
-/** Compares by bytes; an empty bound admits every id. */
+/** An empty bound admits every id. */
 function isWithin(id: string, bound: string): boolean {
-  return bound === last || compareIds(id, bound) <= 0;
+  return bound === last || id <= bound;
 }
 
-/** Binary search: the first of `count` places for which `holds`; `count`: none. */
-function firstWhere(count: number, holds: (place: number) => boolean): number {
-  let [low, high] = [0, count];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (holds(middle)) high = middle;
-    else low = middle + 1;
+type Records = Pick<ConnectionRecords, 'ids'>;
+
+export class DeviceRows {
+  readonly ids: TextColumn;
+  readonly lowerIds: TextColumn;
+  readonly terms: TextColumn;
+  readonly count: number;
+  readonly #records: readonly Records[];
+  #recorded: Uint8Array | null = null;
+
+  constructor({ ids, lowerIds, terms }: ScannedDevices, records: readonly Records[]) {
+    this.ids = ids;
+    this.lowerIds = lowerIds;
+    this.terms = terms;
+    this.count = ids.ends.length;
+    this.#records = records;
   }
-  return low;
-}
 
-/** The store's order: by the bytes of UTF-8. */
-export function compareIds(one: string, other: string): number {
-  const length = Math.min(one.length, other.length);
-  for (let at = 0; at < length; at += 1) {
-    const difference = rankOf(one.charCodeAt(at)) - rankOf(other.charCodeAt(at));
-    if (difference !== 0) return difference;
+  get bytes(): number {
+    const { ids, lowerIds, terms } = this;
+    return this.count * deviceBytes + ids.bytes.length + lowerIds.bytes.length + terms.bytes.length;
   }
-  return one.length - other.length;
-}
 
-/** In UTF-16, surrogates (characters beyond U+FFFF) sort before U+E000. */
-function rankOf(unit: number): number {
-  return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;
+  /** The first row at or behind the id. */
+  placeOf(id: string): number {
+    return firstWhere(this.count, (row) => textAt(this.ids, row) >= id);
+  }
+
+  /** 1: a session of the device has been recorded here. Its first use reads the records. Throws if the store cannot be read. */
+  get recorded(): Uint8Array {
+    if (this.#recorded !== null) return this.#recorded;
+    const recorded = new Uint8Array(this.count);
+    if (this.count > 0) for (const records of this.#records) this.#mark(recorded, records);
+    return (this.#recorded = recorded);
+  }
+
+  recordLogin(id: string): void {
+    const row = this.placeOf(id);
+    if (this.#recorded !== null && row < this.count && textAt(this.ids, row) === id) this.#recorded[row] = 1;
+  }
+
+  #mark(recorded: Uint8Array, records: Records): void {
+    let row = 0;
+    let known = textAt(this.ids, row);
+    for (const id of records.ids(known, textAt(this.ids, this.count - 1))) {
+      while (known < id) known = textAt(this.ids, (row += 1));
+      if (known === id) recorded[row] = 1;
+    }
+  }
 }
 
 function unread(lastId: string): DeviceBlock {
   return { lastId, rows: null, bytes: 0 };
-}
-
-/** Stores equal texts of a block once. */
-function rowsOf(devices: readonly Device[], connected: readonly number[]) {
-  const texts = new Map<string, string>();
-  const kept = (text: string): string => {
-    const known = texts.get(text);
-    if (known === undefined) texts.set(text, text);
-    return known ?? text;
-  };
-  return {
-    ids: devices.map(({ deviceId }) => deviceId),
-    products: devices.map(({ productId }) => kept(productId)),
-    // `\nkey=value\n…\n`; empty: none.
-    labels: devices.map(({ labels }) => kept(textOfLabels(labels))),
-    // 1: a session of the device has been recorded here.
-    connected: Uint8Array.from(connected),
-  };
-}
-
-function bytesOf({ ids, labels }: DeviceRows): number {
-  const characters = [...ids, ...labels].reduce((sum, { length }) => sum + length, 0);
-  return ids.length * deviceBytes + characters;
-}
-
-export function textOfLabels(labels: Device['labels']): string {
-  if (labels === undefined) return '';
-  return ['', ...Object.entries(labels).map((label) => label.join('=')), ''].join('\n');
 }

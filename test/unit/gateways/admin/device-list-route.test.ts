@@ -9,6 +9,8 @@ import {
 } from '../../../../src/gateways/admin/device-list-route.ts';
 import { deviceSearch } from '../../../../src/gateways/admin/device-search.ts';
 import { DeviceIndex } from '../../../../src/gateways/admin/searched-devices.ts';
+import type { ScannedDevices, TextColumn } from '../../../../src/core/ports/device-registry.ts';
+import { byteTextOf } from '../../../../src/lib/utf8.ts';
 import type { ConnectionRecords } from '../../../../src/core/ports/records.ts';
 import type { Peers } from '../../../../src/core/ports/peers.ts';
 import type { PeerQuestion } from '../../../../src/protocol/cluster/peer-message.ts';
@@ -66,19 +68,26 @@ function scene({ devices, sleepRecords = { read: () => null }, ...deps }: Scene)
   const told = (type: string, deviceId: string, epoch: number | null = null): void =>
     follower?.([{ type, deviceId, epoch } as unknown as LoggedEvent]);
   const clock = new DrivenClock(1_000_000);
-  const records = { ...sleepRecords, has: (id: DeviceId) => sleepRecords.read(id) !== null };
+  const idsOf = (wanted: (device: Device) => boolean) => devices.filter(wanted).map(byteIdOf).sort();
+  const records = {
+    ...sleepRecords,
+    ids: (first: string, last: string) =>
+      idsOf(({ deviceId: id }) => sleepRecords.read(id) !== null).filter((id) => id >= first && id <= last),
+  };
   let reads = 0;
   const registry = {
     changes: 1,
     peekDevice: (id: DeviceId) => devices.find(({ deviceId }) => deviceId === id) ?? null,
-    devicesBehind: (after: string | null, prefix: string, limit: number) => {
+    scan: (after: string | null, until: string | null): ScannedDevices => {
       reads += 1;
-      return devices
-        .filter(({ deviceId: id }) => id.startsWith(prefix) && (after === null || id > after))
-        .slice(0, limit);
+      const within = devices.filter((each) => {
+        const id = byteIdOf(each);
+        return (after === null || id > after) && (until === null || id <= until);
+      });
+      return columnsOf(within.slice(0, blockDevices), within.length <= blockDevices);
     },
   };
-  const signalRecords = { read: () => null, has: () => false };
+  const signalRecords = { read: () => null, ids: () => [] };
   const index = new DeviceIndex({
     clock,
     registry,
@@ -91,7 +100,7 @@ function scene({ devices, sleepRecords = { read: () => null }, ...deps }: Scene)
     sleepRecords: records,
     signalRecords,
   });
-  const directory = deps.directory ?? { find: () => null };
+  const directory = { actors: () => [].values(), size: 0, ...(deps.directory ?? { find: () => null }) };
   const search = deviceSearch({ clock, registry, directory, index });
   const route = deviceListRoute({
     clock,
@@ -110,6 +119,31 @@ function scene({ devices, sleepRecords = { read: () => null }, ...deps }: Scene)
     return reply.body as DeviceListJson;
   };
   return { route, list, search, told, index, clock, registry, reads: () => reads };
+}
+
+/** Few, so that a test has several blocks. */
+const blockDevices = 256;
+
+function byteIdOf({ deviceId }: Device): string {
+  return byteTextOf(deviceId);
+}
+
+function columnsOf(devices: readonly Device[], isComplete: boolean): ScannedDevices {
+  const terms = devices.map(({ productId, labels = {} }) =>
+    Object.entries(labels).reduce((lines, label) => `${lines}${label.join('=')}\n`, `\0${productId}\n`),
+  );
+  return {
+    ids: columnOf(devices.map(({ deviceId }) => deviceId)),
+    lowerIds: columnOf(devices.map(({ deviceId }) => deviceId.toLowerCase())),
+    terms: columnOf(terms),
+    isComplete,
+  };
+}
+
+function columnOf(texts: readonly string[]): TextColumn {
+  let length = 0;
+  const ends = texts.map((text) => (length += Buffer.byteLength(text)));
+  return { bytes: Buffer.from(texts.join('')), ends: Uint32Array.from(ends) };
 }
 
 function many(count: number): Device[] {
@@ -340,3 +374,48 @@ test('the members that hold sleeping devices find them, and a silent member is n
   const first = await list({ state: 'asleep', limit: '1' });
   assert.deepEqual([first.devices.map((each) => each.device_id), first.next], [['B'], 'B']);
 });
+
+/** Each id has a session of a kind: `signal`, `sleep` or none. */
+function directoryOf(kinds: Readonly<Record<string, string>>): DeviceListRouteDeps['directory'] {
+  const actors = new Map(
+    Object.entries(kinds).map(([deviceId, kind]) => [
+      deviceId,
+      { deviceId, epoch: (asked: string) => Number(asked === kind), heartbeatAt: () => 900 },
+    ]),
+  );
+  const directory = {
+    size: actors.size,
+    find: (id: DeviceId) => actors.get(id) ?? null,
+    actors: () => actors.values(),
+  };
+  return directory as unknown as DeviceListRouteDeps['directory'];
+}
+
+for (const size of [7, 1_000_000])
+  test(`online and sleeping devices are found in order among ${size} with a session`, async () => {
+    const kinds = {
+      G: 'signal',
+      B: 'sleep',
+      E: 'signal',
+      A: 'signal',
+      C: 'none',
+      F: 'signal',
+      'not registered': 'signal',
+    };
+    const directory = { ...directoryOf(kinds), size };
+    const { list } = scene({
+      devices: Array.from('ABCDEFG', (id) => device(id, { labels: { floor: id > 'D' ? '2' : '1' } })),
+      directory,
+    });
+    const found = async (query: Readonly<Record<string, string>>): Promise<string> =>
+      (await list(query)).devices.map((each) => each.device_id).join('');
+    assert.equal(await found({ state: 'online' }), 'AEFG');
+    assert.equal(await found({ state: 'asleep' }), 'B');
+    assert.equal(await found({ state: 'online', after: 'A', contains: 'f' }), 'F');
+    assert.equal(await found({ state: 'online', label: 'floor=2' }), 'EFG');
+    assert.equal(await found({ state: 'online', product_id: 'doorbell', prefix: 'A' }), 'A');
+    assert.equal(await found({ state: 'never', label: 'floor=1' }), 'CD');
+    assert.equal(await found({ state: 'offline' }), '');
+    const first = await list({ state: 'online', limit: '2' });
+    assert.deepEqual([first.devices.map((each) => each.device_id), first.next], [['A', 'E'], 'E']);
+  });
