@@ -13,7 +13,10 @@ export class TaskWatch {
   readonly #msMax: number;
   readonly #threadTime: ThreadTime;
   #task: object | null = null;
-  /** CPU time of the thread when a check first saw the task. */
+  /**
+   * CPU time of the thread when a check first saw the task, or less: it is read by the next check, which most tasks do not live to see,
+   * because a reading costs as much as a tenth of a picture.
+   */
   #startMs: number | null = null;
   #taskChecks = 0;
   #silentChecks = 0;
@@ -40,9 +43,11 @@ export class TaskWatch {
     this.#silentChecks = waiting === 0 ? 0 : this.#silentChecks + 1;
     if (current === null || current !== this.#task) {
       this.#task = current;
-      this.#startMs = current === null ? null : this.#timeOf(port);
       this.#taskChecks = 0;
-    } else this.#taskChecks += 1;
+    } else {
+      this.#taskChecks += 1;
+      if (this.#taskChecks === 1) this.#startMs = this.#startOf(port);
+    }
     return this.#silentChecks * threadCheckMs > workerSilenceMsMax || this.#isOverdue(port);
   }
 
@@ -52,6 +57,11 @@ export class TaskWatch {
     const nowMs = this.#timeOf(port);
     if (this.#startMs === null || nowMs === null) return elapsedMs >= this.#msMax * elapsedPerTaskTime;
     return nowMs - this.#startMs >= this.#msMax;
+  }
+
+  #startOf(port: TaskPort): number | null {
+    const nowMs = this.#timeOf(port);
+    return nowMs === null ? null : nowMs - threadCheckMs;
   }
 
   #timeOf({ threadId }: TaskPort): number | null {
