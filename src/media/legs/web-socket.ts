@@ -60,9 +60,11 @@ class LegSocket extends WebSocket implements FrameSocket {
     return this.stream?.bytesRead ?? 0;
   }
 
-  /** One buffer, because the library would make two frames of two parts, which simple clients may not reassemble. */
+  /** Past the library, which would write its own header as a second part. */
   sendFrame(header: Uint8Array, payload: Uint8Array, sent: () => void): void {
-    this.send(Buffer.concat([header, payload]), () => sent());
+    const { stream } = this;
+    if (stream === null || this.readyState !== WebSocket.OPEN) process.nextTick(sent);
+    else stream.write(binaryMessage(header, payload), () => sent());
   }
 
   /** The library also calls it, with only a code, for messages that it rejects. */
@@ -77,6 +79,23 @@ class LegSocket extends WebSocket implements FrameSocket {
     this.pause();
     this.stream?.end();
   }
+}
+
+const finalBinary = 0x82;
+
+/** A WebSocket message of one frame, since simple clients may not reassemble two. Source: RFC 6455, 5.2. */
+function binaryMessage(header: Uint8Array, payload: Uint8Array): Buffer {
+  const length = header.length + payload.length;
+  const lengthBytes = length > 0xffff ? 8 : length > 125 ? 2 : 0;
+  const start = 2 + lengthBytes;
+  const bytes = Buffer.allocUnsafe(start + length);
+  bytes[0] = finalBinary;
+  bytes[1] = lengthBytes === 0 ? length : lengthBytes === 2 ? 126 : 127;
+  if (lengthBytes === 2) bytes.writeUInt16BE(length, 2);
+  else if (lengthBytes === 8) bytes.writeBigUInt64BE(BigInt(length), 2);
+  bytes.set(header, start);
+  bytes.set(payload, start + header.length);
+  return bytes;
 }
 
 const behavior = {
