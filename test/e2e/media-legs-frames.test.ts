@@ -95,6 +95,18 @@ test('the relay sends one unfragmented message for each frame of any length', as
   }
 });
 
+test('a leg receives frames of each length, whose WebSocket headers differ', async () => {
+  const { peer, joined } = await carriedLeg();
+  const payloads = [13, 125, 126, 65_535, 65_536].map((bytes) => payloadOf(bytes - header.length));
+  for (const payload of payloads)
+    await new Promise<void>((sent) => joined.frameOutput.send(header, payload, sent));
+  await peer.framesCome(payloads.length);
+  assert.deepEqual(
+    peer.frames,
+    payloads.map((payload) => Buffer.concat([header, payload])),
+  );
+});
+
 /** More than any kernel buffers for a peer that does not read. */
 const framesBeyondBuffers = 64;
 
