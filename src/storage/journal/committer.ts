@@ -46,6 +46,11 @@ export class Committer {
   readonly #store: RecordStore;
   /** The batch whose events are not published yet; null: none. */
   #unpublished: { readonly batch: WrittenBatch; readonly onVisible: OnVisible } | null = null;
+  /** One for all commits: V8 allocates function literals in an object in old memory, where they would keep each batch. */
+  readonly #watch: VisibilityWatch = {
+    isVisible: () => this.#isVisible(),
+    onVisible: () => this.#complete(),
+  };
 
   constructor(transactions: Transactions, store: RecordStore) {
     this.#transactions = transactions;
@@ -60,13 +65,13 @@ export class Committer {
   async commit(entries: readonly CommitEntry[], onVisible: OnVisible): Promise<void> {
     // Only batches with events are watched for early visibility.
     const isAwaited = entries.some(({ transition }) => deviceOfEvent(transition) !== null);
-    const watch = isAwaited
-      ? { isVisible: () => this.#isVisible(), onVisible: () => this.#complete() }
-      : null;
     try {
-      await this.#transactions.transaction(() => {
-        this.#unpublished = { batch: this.#store.write(entries), onVisible };
-      }, watch);
+      await this.#transactions.transaction(
+        () => {
+          this.#unpublished = { batch: this.#store.write(entries), onVisible };
+        },
+        isAwaited ? this.#watch : null,
+      );
       this.#complete();
     } catch (error) {
       this.#transactions.refresh();

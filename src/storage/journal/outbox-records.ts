@@ -6,7 +6,7 @@ import type { MemberId } from '../../model/cluster.ts';
 import type { EventDraft } from '../../model/events.ts';
 import { generateEventId, type ProductId } from '../../model/ids.ts';
 import type { OutboxEvent, OutboxItem, PlacedItem } from '../../core/ports/outbox.ts';
-import type { CommitEntry, RecordStore, WrittenBatch } from './committer.ts';
+import type { CommitEntry, OnVisible, RecordStore, WrittenBatch } from './committer.ts';
 import type { OutboxStore } from './outbox-store.ts';
 import { eventOf, type ConnectionTransition } from './transition.ts';
 
@@ -26,13 +26,13 @@ export class OutboxRecords implements RecordStore {
     for (const entry of entries) entry.put();
     this.#outbox.put(placed);
     const last = placed.at(-1);
-    return {
-      isVisible: () => last !== undefined && this.#outbox.isVisible(last),
-      notify: (onVisible) => {
-        onVisible([]);
-        if (last !== undefined) this.#outbox.notify();
-      },
+    // Not literals in the object: V8 allocates those in old memory, where they keep the batch until a full collection.
+    const isVisible = (): boolean => last !== undefined && this.#outbox.isVisible(last);
+    const notify = (onVisible: OnVisible): void => {
+      onVisible([]);
+      if (last !== undefined) this.#outbox.notify();
     };
+    return { isVisible, notify };
   }
 
   #place(entries: readonly CommitEntry[]): readonly PlacedItem[] {

@@ -1,7 +1,7 @@
 /** Record store of a single server: rows and events of a batch in one transaction. */
 import { EventWriter } from '../events/event-writer.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
-import type { CommitEntry, RecordStore, WrittenBatch } from './committer.ts';
+import type { CommitEntry, OnVisible, RecordStore, WrittenBatch } from './committer.ts';
 import { eventOf } from './transition.ts';
 
 export class OwnRecords implements RecordStore {
@@ -20,9 +20,9 @@ export class OwnRecords implements RecordStore {
     const placed = events.place(happened);
     for (const entry of entries) entry.put();
     events.put(placed);
-    return {
-      isVisible: () => events.isVisible(placed),
-      notify: (onVisible) => onVisible(placed.events),
-    };
+    // Not literals in the object: V8 allocates those in old memory, where they keep the events until a full collection.
+    const isVisible = (): boolean => events.isVisible(placed);
+    const notify = (onVisible: OnVisible): void => onVisible(placed.events);
+    return { isVisible, notify };
   }
 }
