@@ -23,20 +23,18 @@ export const batchQueueShape: FairQueueShape = {
   jobsMax: batchesPerApplicationMax,
 };
 
-export interface ConnectivityBatch<Entry> {
+export interface ConnectivityBatch {
   readonly appId: ApplicationId;
   /** An invalid id is answered 40003 in its place. */
   readonly deviceIds: readonly string[];
-  /** Converts a device's answer to its entry. If it throws, the entry is 50000. */
-  entryOf(deviceId: string, answer: ConnectivityAnswer): Entry;
   onGone(listener: () => void): void;
 }
 
-/** One entry per id, in order; none once the caller has disconnected. Settles within 2 s. */
-export async function queryConnectivityBatch<Entry>(
+/** One answer per id, in order; none once the caller has disconnected. Settles within 2 s. */
+export async function queryConnectivityBatch(
   deps: ConnectivityBatchDeps,
-  batch: ConnectivityBatch<Entry>,
-): Promise<Result<readonly Entry[], Refusal<42901>>> {
+  batch: ConnectivityBatch,
+): Promise<Result<readonly ConnectivityAnswer[], Refusal<42901>>> {
   const slot = deps.batches.enter(batch.appId);
   if (slot === null) return fail(overload(batchesFullRetryMs));
   const run = new BatchRun(deps, batch);
@@ -57,52 +55,49 @@ const batchesFullRetryMs = 1000;
 
 const invalidId = fail(refusal(40003, 'device_id must be 1-255 bytes of valid UTF-8'));
 const timedOut = fail(refusal(50401));
-const internal = fail(refusal(50000));
 
-class BatchRun<Entry> implements Steps {
-  readonly #answer = deferred<readonly Entry[]>();
-  readonly finished = this.#answer.promise;
-  readonly #batch: ConnectivityBatch<Entry>;
+class BatchRun implements Steps {
+  readonly #all = deferred<readonly ConnectivityAnswer[]>();
+  readonly finished = this.#all.promise;
+  readonly #batch: ConnectivityBatch;
   readonly #deps: ConnectivityDeps;
-  readonly #entries: (Entry | undefined)[];
+  readonly #answers: (ConnectivityAnswer | undefined)[];
   #next = 0;
   #left: number;
-  #hasLogged = false;
 
-  constructor(deps: ConnectivityBatchDeps, batch: ConnectivityBatch<Entry>) {
-    const { log } = deps;
+  constructor(deps: ConnectivityBatchDeps, batch: ConnectivityBatch) {
     const { length } = batch.deviceIds;
     this.#batch = batch;
-    // Logs once: one cause fails all devices alike.
-    this.#deps = { ...deps, log: { error: (fields, text) => this.#logOnce(log, fields, text) } };
-    this.#entries = Array.from({ length });
+    this.#deps = { ...deps, log: new OnceLog(deps.log) };
+    this.#answers = Array.from({ length });
     this.#left = length;
   }
 
   get isFinished(): boolean {
-    return this.#next >= this.#entries.length || this.#left === 0;
+    return this.#next >= this.#answers.length || this.#left === 0;
   }
 
   step(devicesMax: number): number {
     const begin = this.#next;
-    const end = Math.min(begin + devicesMax, this.#entries.length);
+    const end = Math.min(begin + devicesMax, this.#answers.length);
     while (this.#next < end) this.#query(this.#next++);
     return end - begin;
   }
 
-  /** Answers the devices without an entry 50401. */
+  /** Answers the devices without an answer 50401. */
   expire(): void {
-    for (const [place, entry] of this.#entries.entries()) if (entry === undefined) this.#put(place, timedOut);
+    for (const [place, answer] of this.#answers.entries())
+      if (answer === undefined) this.#put(place, timedOut);
   }
 
   abandon(): void {
     this.#left = 0;
-    this.#answer.resolve([]);
+    this.#all.resolve([]);
   }
 
   fail(error: unknown): void {
     this.#left = 0;
-    this.#answer.reject(error as Error);
+    this.#all.reject(error as Error);
   }
 
   #query(place: number): void {
@@ -114,24 +109,27 @@ class BatchRun<Entry> implements Steps {
   }
 
   #put(place: number, answer: ConnectivityAnswer): void {
-    if (this.#left === 0 || this.#entries[place] !== undefined) return;
-    this.#entries[place] = this.#entryOf(place, answer);
+    if (this.#left === 0 || this.#answers[place] !== undefined) return;
+    this.#answers[place] = answer;
     this.#left -= 1;
-    if (this.#left === 0) this.#answer.resolve(this.#entries as readonly Entry[]);
+    if (this.#left === 0) this.#all.resolve(this.#answers as readonly ConnectivityAnswer[]);
+  }
+}
+
+/**
+ * Logs the first error only: one cause fails all devices alike. A class, because V8 allocates a function literal in an object in old
+ * memory, where it would keep the batch until a full collection.
+ */
+class OnceLog {
+  readonly #log: ConnectivityDeps['log'];
+  #hasLogged = false;
+
+  constructor(log: ConnectivityDeps['log']) {
+    this.#log = log;
   }
 
-  #entryOf(place: number, answer: ConnectivityAnswer): Entry {
-    const deviceId = this.#batch.deviceIds[place] ?? '';
-    try {
-      return this.#batch.entryOf(deviceId, answer);
-    } catch (error) {
-      this.#deps.log.error({ err: error }, 'connectivity: record not encoded; answered 50000');
-      return this.#batch.entryOf(deviceId, internal);
-    }
-  }
-
-  #logOnce(log: ConnectivityDeps['log'], fields: object, message: string): void {
-    if (!this.#hasLogged) log.error(fields, message);
+  error(fields: object, message: string): void {
+    if (!this.#hasLogged) this.#log.error(fields, message);
     this.#hasLogged = true;
   }
 }

@@ -14,7 +14,7 @@ import { fail, type Result } from '../../lib/result.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { hasPermission } from '../../model/registry.ts';
-import { encodeConnectivityBatch, encodeConnectivityEntry } from '../../protocol/rest/connectivity-batch.ts';
+import { encodeConnectivityBatch } from '../../protocol/rest/connectivity-batch.ts';
 import {
   decodeWakeupBody,
   encodeConnectivityRecord,
@@ -34,8 +34,8 @@ export const queryDevice: Handler<DeviceId> = (deviceId, { credential }, { conne
 
 export const queryDevices: Handler<readonly string[]> = (deviceIds, call, { batches }) => {
   const { appId } = call.credential;
-  const batch = { appId, deviceIds, entryOf: encodeConnectivityEntry, onGone: hangUpOf(call) };
-  return replyWith(queryConnectivityBatch(batches, batch), encodeConnectivityBatch);
+  const answer = queryConnectivityBatch(batches, { appId, deviceIds, onGone: hangUpOf(call) });
+  return replyWith(answer, (answers) => encodeConnectivityBatch(deviceIds, answers));
 };
 
 export function parseWakeup({ requestId, body }: UnreadCall): Result<WakeupBody, string> {

@@ -26,15 +26,10 @@ import {
 } from '../../model/limits.ts';
 import type { MessageReceipt, MessageRefusal, MessageWakeup } from '../../model/message.ts';
 
-/** JSON text, built by hand: this is the hottest answer, and has only three shapes. */
-export function encodeConnectivityRecord(record: ConnectivityRecord): string {
-  return encodeRecordOf(JSON.stringify(record.deviceId), record);
-}
-
-/** As above, with the id already quoted. Few concatenations: the writer pays for each piece. */
-export function encodeRecordOf(quotedId: string, { signal, sleep }: ConnectivityRecord): string {
+/** JSON text, built by hand: this is the hottest answer, and has only three shapes. Few concatenations: the writer pays for each. */
+export function encodeConnectivityRecord({ deviceId, signal, sleep }: ConnectivityRecord): string {
   const online = signal.isOnline ? ',"signal":{"is_online":true,' : ',"signal":{"is_online":false,';
-  return `{"device_id":${quotedId}${online}${encodeTimes(signal)}},"sleep":{${encodeTimes(sleep)}}}`;
+  return `{"device_id":${JSON.stringify(deviceId)}${online}${encodeTimes(signal)}},"sleep":{${encodeTimes(sleep)}}}`;
 }
 
 const neverSeen = '"last_login_at":null,"last_heartbeat_at":null,"last_offline_at":null';
