@@ -16,7 +16,7 @@ import { CallLoad } from '../media/call-load.ts';
 import type { LegsProtocol } from '../media/legs-process.ts';
 import { NaturalClips, type Clip } from '../media/natural-clips.ts';
 import { bridgeKey, framesPerSecond } from '../media/played-call.ts';
-import type { TranscoderProtocol } from '../media/transcoder-process.ts';
+import type { PictureReading, TranscoderProtocol } from '../media/transcoder-process.ts';
 
 const kinds = [
   { name: 'MJPEG', format: 'mjpeg', hasSound: false },
@@ -56,6 +56,7 @@ const frameMsMax = 66;
 
 const rows = {
   steps: ({ name }: Kind) => `${name}: decode, scale, encode alone`,
+  paced: (kind: Kind) => `${rows.steps(kind)}, at the pace of ${plans.full.calls} calls`,
   calls: ({ name }: Kind, count: number) => `${name}: ${count} call${count === 1 ? '' : 's'}`,
   work: (kind: Kind, count: number) => `${rows.calls(kind, count)}, the worker alone`,
   most: ({ name }: Kind) => `${name}: the most calls held`,
@@ -75,7 +76,9 @@ async function measure(measurement: Measurement): Promise<void> {
 }
 
 async function measureKind(kind: Kind, clip: Clip, measurement: Measurement): Promise<void> {
-  measurement.samples.add(rows.steps(kind), { cpuShare: await measureSteps(clip, measurement) });
+  const { steps, paced } = await measureSteps(clip, measurement);
+  measurement.samples.add(rows.steps(kind), { cpuShare: steps });
+  measurement.samples.add(rows.paced(kind), { cpuShare: paced });
   const legs = new Player<LegsProtocol>(moduleBeside('../media/legs-process', import.meta.url));
   let server: ReveilleServer | null = null;
   try {
@@ -94,17 +97,25 @@ async function measureKind(kind: Kind, clip: Clip, measurement: Measurement): Pr
   }
 }
 
-/** CPU share of transcoding one call's pictures on one thread, without the call. */
-async function measureSteps(clip: Clip, { trouble }: Measurement): Promise<number> {
+/** CPU shares of transcoding one call's pictures on one thread, without the call. */
+async function measureSteps(
+  clip: Clip,
+  { scale, trouble }: Measurement,
+): Promise<Readonly<Record<'steps' | 'paced', number>>> {
   const entry = moduleBeside('../media/transcoder-process', import.meta.url);
   const { service, child } = new Player<TranscoderProtocol>(entry, { core: serverCore });
+  if (expectation === undefined) throw new Error('there is a fitted picture to make');
+  const asked = { expectation, passes: stepsPasses };
+  const shareOf = ({ wrong, cpuSeconds, frames }: PictureReading): number => {
+    if (wrong > 0) trouble.add(`${wrong} pictures of one thread were wrong`);
+    return (cpuSeconds / frames) * framesPerSecond;
+  };
   try {
-    if (expectation === undefined) throw new Error('there is a fitted picture to make');
     await service.ask('load', clip.file);
-    await service.ask('steps', { expectation, passes: 1 });
-    const reading = await service.ask('steps', { expectation, passes: stepsPasses });
-    if (reading.wrong > 0) trouble.add(`${reading.wrong} pictures of one thread were wrong`);
-    return (reading.cpuSeconds / reading.frames) * framesPerSecond;
+    await service.ask('steps', { ...asked, passes: 1 });
+    const steps = shareOf(await service.ask('steps', asked));
+    const pace = { framesPerSecond: framesPerSecond * plans[scale].calls };
+    return { steps, paced: shareOf(await service.ask('steps', { ...asked, ...pace })) };
   } finally {
     await child.stop();
   }
@@ -170,11 +181,19 @@ function targetsOf(kind: Kind): Target[] {
   return [
     ...held,
     {
-      what: '… core share of a call, against its pictures’ steps',
+      what: '… core share of a call, against its pictures’ steps in a loop',
       row,
       metric: 'cpuShare',
       unit: '',
       compared: ratioTo(rows.steps(kind)),
+      bound: null,
+    },
+    {
+      what: `… against the steps at the pace of ${calls} calls`,
+      row,
+      metric: 'cpuShare',
+      unit: '',
+      compared: ratioTo(rows.paced(kind)),
       bound: atMost(1.3),
     },
     {
@@ -196,8 +215,8 @@ export const callsHeld: Benchmark = {
   notes: [
     `Natural clips of ${source.width}×${source.height} to 320×240 fit, ${framesPerSecond} frames a second, ${seconds} s; server and media process on one core, the legs on ` +
       'the other. Sound: PCM and A-law, both ways.',
-    'Core share: CPU of the media process less that of an idle one; floor: the same steps in a loop. Latency: from the frame at the ' +
-      'bridge leg to its picture at the device leg; floor: the worker’s own time.',
+    `Core share: CPU of the media process less that of an idle one; floors: the same steps in a loop, and with a pause after each frame, as ${calls} calls have it. ` +
+      'Latency: from the frame at the bridge leg to its picture at the device leg; floor: the worker’s own time.',
     `Calls held: ${callsPerLevel} more at a time, ${levelSeconds} s each, until twice in a row the p99 is ${frameMsMax} ms or a frame has no picture, or until no more are admitted.`,
   ],
   columns: [

@@ -2,6 +2,7 @@
  * The transcoder path without calls: the transcoder pool of the media process with one worker, and the same work on this thread
  * alone.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transcoder } from '../../src/media/transcoding/transcoder-session.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { openEngine } from '../../src/media/codec/engine.ts';
@@ -43,8 +44,8 @@ export type TranscoderProtocol = {
   load: { take: ClipFile; give: number };
   /** Transcodes the clip in this many concurrent sessions on one worker, each from the start. */
   pool: { take: PicturesAsked & { readonly sessions: number }; give: PictureReading };
-  /** Runs the worker's steps on this thread, one frame after another. */
-  steps: { take: PicturesAsked; give: PictureReading };
+  /** Runs the worker's steps on this thread, one frame after another, or at `framesPerSecond`. */
+  steps: { take: PicturesAsked & { readonly framesPerSecond?: number }; give: PictureReading };
   /** Makes A-law of the sound in this many concurrent sessions, each from the start. */
   sound: { take: SoundFile & { readonly passes: number; readonly sessions: number }; give: SoundReading };
 };
@@ -147,14 +148,19 @@ answerQuestions<TranscoderProtocol>({
     for (const transcoder of transcoders) transcoder.close();
     return reading;
   },
-  steps: async ({ expectation, passes }) => {
+  steps: async ({ expectation, passes, framesPerSecond = Infinity }) => {
     const engine = await openEngine();
     if (!engine.ok) throw new Error(engine.error);
     const transcoder = new FrameTranscoder(engine.value, settings);
     const meter = new PictureMeter(expectation.output);
+    let dueMs = performance.now();
     for (let pass = 0; pass < passes; pass += 1)
-      for (const frame of frames)
+      for (const frame of frames) {
+        dueMs += 1000 / framesPerSecond;
+        const pauseMs = dueMs - performance.now();
+        if (pauseMs > 0) await sleep(pauseMs);
         meter.count(transcoder.transcode(frame, [expectation.shape], describeFrame(frame)).pictures);
+      }
     transcoder.close();
     return meter.read();
   },
