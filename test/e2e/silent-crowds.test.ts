@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
-import { after, afterEach, before, test } from 'node:test';
+import { afterEach, beforeEach, test } from 'node:test';
 import { ApiClient } from '../support/api-client.ts';
 import { silentConnection } from '../support/floods.ts';
 import { statusOf, wrongRequest } from '../support/raw-requests.ts';
@@ -18,11 +18,12 @@ afterEach(async () => {
 });
 
 let server: TestServer;
-before(async () => {
+// One for each test: an application keeps a quarter of the connections of a listener that is nearly full.
+beforeEach(async () => {
   const listeners = ['api.connections_max=40', 'ops.connections_max=16', 'signal.handshakes_max=20'];
   server = await startTestServer({ overrides: [...listeners, 'ops.connections_per_address_max=0'] });
+  endings.push(() => server.stop());
 });
-after(() => server.stop());
 
 function newcomer(): ApiClient {
   const api = new ApiClient(server.ports.api, testCredentials.all);
