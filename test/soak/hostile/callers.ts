@@ -29,6 +29,8 @@ const [offeringDevice, feedingDevice, firstShowingDevice] = [30, 31, 32];
 const size = { width: 240, height: 320 };
 const lostPerNack = 200;
 const offersApartMs = 60;
+/** Among the crowds, a connection may be lost in the kernel's queue of the listener, and no answer comes. */
+const offerMsMax = 5000;
 
 interface Placed {
   readonly ports: ListenerPorts;
@@ -63,7 +65,8 @@ async function whileOpen(bridge: BridgeLeg, run: (round: number) => Promise<void
 
 function postOffer(ports: ListenerPorts, token: string, body: string): Promise<Response> {
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/sdp' };
-  return fetch(`${mediaUrl(ports, 'http')}/media/v1/whip`, { method: 'POST', headers, body });
+  const signal = AbortSignal.timeout(offerMsMax);
+  return fetch(`${mediaUrl(ports, 'http')}/media/v1/whip`, { method: 'POST', headers, body, signal });
 }
 
 const offers: Attack = (ports, tally) => {
