@@ -38,7 +38,7 @@ afterEach(() => {
 /** A client that trusts only the certificate of this name. */
 function client(trusted: string): ApiClient {
   const ca = certificate.certificateOf(trusted);
-  const made = new ApiClient(running.ports.api, testCredentials.all, Date.now, ca);
+  const made = new ApiClient(running.ports.api, testCredentials.all, Date.now, { ca });
   clients.push(made);
   return made;
 }

@@ -173,7 +173,7 @@ const server = await startTestServer({
 after(() => server.stop());
 const tap = await WireTap.open({ after }, server.ports.api);
 const nginx = await startNginx({ after }, { ...server.ports, api: tap.port }, certificate);
-const api = new ApiClient(nginx.api, testCredentials.all, Date.now, ca);
+const api = new ApiClient(nginx.api, testCredentials.all, Date.now, { ca });
 after(() => api.close());
 
 /** Connects a module through nginx. */

@@ -58,9 +58,15 @@ export class ApiClient {
   readonly #agent: Agent;
   readonly #sockets = new Set<Socket>();
 
-  /** `ca`: PEM of the certificate authority to trust, over TLS. Default: no TLS. */
-  constructor(port: number, credential: SigningCredential, nowMs: () => number = Date.now, ca?: Buffer) {
-    this.#agent = ca === undefined ? new Agent({ keepAlive: true }) : new TlsAgent({ keepAlive: true, ca });
+  /** `ca`: PEM of the certificate authority to trust, over TLS. Default: no TLS. `localAddress`: of its connections. */
+  constructor(
+    port: number,
+    credential: SigningCredential,
+    nowMs: () => number = Date.now,
+    { ca, localAddress }: { readonly ca?: Buffer; readonly localAddress?: string } = {},
+  ) {
+    const options = { keepAlive: true, ...(localAddress !== undefined && { localAddress }) };
+    this.#agent = ca === undefined ? new Agent(options) : new TlsAgent({ ...options, ca });
     this.#port = port;
     this.#credential = credential;
     this.#nowMs = nowMs;
