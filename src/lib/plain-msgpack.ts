@@ -81,8 +81,8 @@ const lengthWidths: ReadonlyMap<number, 1 | 2 | 4> = new Map([
   [0xdf, 4],
 ]);
 
-/** Payload bytes after the type byte of null, booleans and numbers. */
-const fixedBytes: ReadonlyMap<number, number> = new Map([
+/** Payload bytes after the type byte of null, booleans and numbers; small numbers are a type byte alone. */
+export const fixedBytes: ReadonlyMap<number, number> = new Map([
   [0xc0, 0],
   [0xc2, 0],
   [0xc3, 0],

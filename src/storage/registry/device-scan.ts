@@ -1,5 +1,6 @@
 /** Reads many devices at once into columns for searches, from the bytes of their rows and without their secrets. */
 import type { ScannedDevices, TextColumn } from '../../core/ports/device-registry.ts';
+import { fixedBytes } from '../../lib/plain-msgpack.ts';
 import { bytesOfText } from '../../lib/utf8.ts';
 import { RawTable } from '../lmdb/raw-table.ts';
 import { registryEntryBytesMax } from '../lmdb/store-limits.ts';
@@ -105,7 +106,7 @@ function writeTerms(row: Uint8Array, terms: ColumnWriter): void {
   const rowLength = (row[0] ?? 0) & 0x0f;
   if (rowLength < 5) return;
   at = endOfText(row, at);
-  at += 1 + (numberBytes.get(row[at] ?? 0) ?? 0);
+  at += 1 + (fixedBytes.get(row[at] ?? 0) ?? 0);
   // A boolean.
   at += 1;
   const type = row[at] ?? 0;
@@ -122,17 +123,6 @@ function writeTerms(row: Uint8Array, terms: ColumnWriter): void {
 
 const lineFeed = 0x0a;
 const equals = 0x3d;
-
-/** Bytes of a number after its type; small numbers and null have none. */
-const numberBytes: ReadonlyMap<number, number> = new Map([
-  [0xca, 4],
-  [0xcb, 8],
-  [0xcc, 1],
-  [0xcd, 2],
-  [0xce, 4],
-  [0xcf, 8],
-  [0xd3, 8],
-]);
 
 /** Returns the end of the text at `at`. */
 function copyText(row: Uint8Array, at: number, to: ColumnWriter): number {
