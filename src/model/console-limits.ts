@@ -14,7 +14,7 @@ export const checksEveryMs = 60 * 60 * 1000;
 /** Resolved alarms kept; the oldest is forgotten first. */
 export const resolvedAlarmsMax = 50;
 
-/** Memory of the device index: 15 bytes per device, its id twice, product and labels; searches read further devices from the store. */
+/** Memory of the device index: 13 bytes per device, its id twice, product and labels; searches read further devices from the store. */
 export const deviceIndexBytesMax = 512 * 1024 * 1024;
 /** Pause between two blocks while the index is read without a search waiting. */
 export const deviceIndexRestMs = 5;

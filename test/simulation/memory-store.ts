@@ -4,6 +4,7 @@
  * above it are the server's own.
  */
 import { Packr } from 'msgpackr';
+import { firstWhere } from '../../src/lib/collections/binary-search.ts';
 import type { Environment, VisibilityWatch } from '../../src/storage/lmdb/environment.ts';
 import type { Store } from '../../src/storage/lmdb/open-store.ts';
 import { StateTables } from '../../src/storage/lmdb/state-tables.ts';
@@ -56,13 +57,7 @@ class Rows {
 }
 
 function lowerBound(keys: readonly string[], key: string): number {
-  let [low, high] = [0, keys.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((keys[middle] ?? '') < key) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return firstWhere(keys.length, (at) => (keys[at] ?? '') >= key);
 }
 
 /** Changes of a transaction, by table; undefined: removed. */

@@ -3,6 +3,7 @@
  * across all of its lines. Adding, removing and finding the first cost nothing for lines of other applications. Callers bound the
  * number of items.
  */
+import { firstWhere } from '../../lib/collections/binary-search.ts';
 import type { ApplicationId } from '../../model/ids.ts';
 
 export type LineKey = ApplicationId | null;
@@ -47,12 +48,5 @@ export class ApplicationLines<Item extends Waiter> {
 }
 
 function indexOfPlace(line: readonly Waiter[], place: number): number {
-  let [from, to] = [0, line.length];
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    const there = line[middle];
-    if (there !== undefined && there.place < place) from = middle + 1;
-    else to = middle;
-  }
-  return from;
+  return firstWhere(line.length, (at) => (line[at]?.place ?? place) >= place);
 }

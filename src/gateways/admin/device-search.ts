@@ -1,6 +1,7 @@
 /** Searches all devices through the index: by part of their id, label, product, and the state of their connections here. */
 import { nextTurn, type Clock } from '../../lib/clock.ts';
 import { byteTextOf } from '../../lib/utf8.ts';
+import { firstWhere } from '../../lib/collections/binary-search.ts';
 import { SerialQueue } from '../../lib/collections/queues.ts';
 import type { DeviceActor } from '../../core/devices/device-actor.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
@@ -11,7 +12,7 @@ import type { ListedState } from '../../model/peer.ts';
 import type { SoughtDevices } from '../../protocol/cluster/peer-message.ts';
 import type { Device } from '../../model/registry.ts';
 import type { DeviceIndex, DeviceRows } from './searched-devices.ts';
-import { byteFinder, findRow, firstWhere, partFinder, textAt, type Finder } from './text-column.ts';
+import { byteFinder, findRow, partFinder, textAt, type Finder } from './text-column.ts';
 
 export interface DeviceSearchDeps {
   readonly clock: Clock;
@@ -50,11 +51,12 @@ async function searchHeld(
   state: ListedState,
 ): Promise<readonly DeviceId[]> {
   const turn = turnOf(clock);
+  const part = query.contains.toLowerCase();
   const found: DeviceId[] = [];
   for (const actor of directory.actors()) {
     if (turn.isOver()) await turn.next();
     const { deviceId: id } = actor;
-    if (sessionStateOf(actor) !== state || !isWantedId(query, id)) continue;
+    if (sessionStateOf(actor) !== state || !isWantedId(query, part, id)) continue;
     const place = firstWhere(found.length, (at) => compareIds(found[at] ?? id, id) >= 0);
     // A device that has left and come back since is listed twice.
     if (place > query.limit || found[place] === id || !isRegistered(registry, query, id)) continue;
@@ -128,11 +130,12 @@ function findersOf({ contains, label, product_id: productId, state }: SoughtDevi
   };
 }
 
-function isWantedId({ prefix, after, contains }: SoughtDevices, id: DeviceId): boolean {
+/** `part`: of the id, in lower case. */
+function isWantedId({ prefix, after }: SoughtDevices, part: string, id: DeviceId): boolean {
   return (
     id.startsWith(prefix) &&
     (after === undefined || compareIds(id, after) > 0) &&
-    (contains === '' || id.toLowerCase().includes(contains.toLowerCase()))
+    (part === '' || id.toLowerCase().includes(part))
   );
 }
 

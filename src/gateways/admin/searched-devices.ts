@@ -11,8 +11,9 @@ import type { ConnectionRecords } from '../../core/ports/records.ts';
 import { deviceIndexBytesMax, deviceIndexRestMs } from '../../model/console-limits.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
+import { firstWhere } from '../../lib/collections/binary-search.ts';
 import { byteTextOf } from '../../lib/utf8.ts';
-import { firstWhere, textAt } from './text-column.ts';
+import { textAt } from './text-column.ts';
 
 interface DeviceBlock {
   /** The block's devices are at or before this id, those of the next block after it. */

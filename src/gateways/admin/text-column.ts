@@ -1,5 +1,6 @@
 /** Finds texts in a column, where one search within many bytes takes the place of a loop over devices. */
 import type { TextColumn } from '../../core/ports/device-registry.ts';
+import { firstWhere } from '../../lib/collections/binary-search.ts';
 
 /** Returns the first matching row from `row` on; the number of rows: none. */
 export type Finder = (row: number) => number;
@@ -49,15 +50,4 @@ export function byteFinder(bytes: Uint8Array, byte: number): Finder {
 
 function startOf(ends: Uint32Array, row: number): number {
   return row === 0 ? 0 : (ends[row - 1] ?? 0);
-}
-
-/** Binary search: the first of `count` places for which `holds`; `count`: none. */
-export function firstWhere(count: number, holds: (place: number) => boolean): number {
-  let [low, high] = [0, count];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (holds(middle)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
